@@ -1,0 +1,117 @@
+"""The engine port: rendered tokens and structured items in, typed deltas out.
+
+An engine is asked for one response at a time per lane and yields deltas; `ladder.py` turns them into the event ladder of
+the protocol, so no engine knows an event name. Kinds may alternate: a change of kind closes the open item and opens the
+next. An engine is cancelled by closing its iterator; it must stop within a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
+    """What `GET /v1/models` says of a model."""
+
+    tools: bool
+    chat: bool
+    repair: bool = False
+    steer: bool = False
+
+
+class TextDelta(msgspec.Struct, frozen=True):
+    text: str
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True):
+    """A piece of a reasoning summary."""
+
+    text: str
+
+
+class ToolCallStart(msgspec.Struct, frozen=True, kw_only=True):
+    """Opens a function call (`kind` "function") or a free-form one ("custom"). `call_id` None: the service makes one."""
+
+    name: str
+    kind: Literal["function", "custom"] = "function"
+    namespace: str | None = None
+    call_id: str | None = None
+
+
+class ToolCallDelta(msgspec.Struct, frozen=True):
+    """A piece of the open call's arguments (JSON text) or input."""
+
+    text: str
+
+
+class ItemEnd(msgspec.Struct, frozen=True):
+    """Closes the open item without a change of kind (two messages, two tool calls in a row)."""
+
+
+class Finish(msgspec.Struct, frozen=True, kw_only=True):
+    """Ends the response; nothing follows.
+
+    `cached_tokens` = input tokens that the engine did not process again; None where it does not know. `output_tokens` and
+    `reasoning_tokens` None: the service counts what was emitted with its own tokenizer.
+    """
+
+    reason: Literal["stop", "max_output_tokens", "content_filter"] = "stop"
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+Delta = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ItemEnd | Finish
+
+
+class EngineTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that an engine may call: its kind, its name and the JSON Schema of its arguments (None for custom tools)."""
+
+    name: str
+    kind: Literal["function", "custom"] = "function"
+    namespace: str | None = None
+    description: str = ""
+    parameters: dict[str, Any] | None = None
+
+
+class EngineRequest(msgspec.Struct, kw_only=True):
+    """One response to sample.
+
+    `items` is the whole context, oldest first, as structured items (`wire.items`); those from `first_new` on are new in
+    this call. `tokens` is the same context rendered. `memory` belongs to the lane, dies with it, and may hold what the
+    engine keeps between calls: it must only ever be a cache of what `items` says.
+    """
+
+    response_id: str
+    model: str
+    instructions: str | None
+    items: Sequence[Any]
+    first_new: int
+    tokens: Sequence[int]
+    tools: Sequence[EngineTool]
+    tool_choice: Any
+    parallel_tool_calls: bool
+    memory: dict[str, Any]
+    max_output_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    text_format: dict[str, Any] | None = None
+    reasoning: dict[str, Any] | None = None
+
+
+class Engine(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
+        """Yield deltas, the last of them `Finish`. Raises EngineError with a cause the user can act on."""
+
+    async def close(self) -> None:
+        """Free what the engine holds. Called once, at shutdown."""

@@ -1,0 +1,1 @@
+"""The terminal and web dashboards that will read the telemetry journal."""

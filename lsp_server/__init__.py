@@ -1,0 +1,1 @@
+"""The language server that will host the agent for every editor."""
