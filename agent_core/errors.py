@@ -39,7 +39,7 @@ class Retry(Enum):
 class LooplineError(Exception):
     """Root of the tree.
 
-    `message` is one sentence for a person: what, where, and what to do. `hint` is a way out (a command to run), or None.
+    `message` is one sentence for a person: what, where, what to do. `hint` is a way out (a command to run), or None.
     """
 
     code = "error"
@@ -60,7 +60,7 @@ class UsageError(LooplineError):
 
 
 class ConfigError(LooplineError):
-    """A setting can't be used. `where` is a file path, a variable or a flag; `key` the dotted name, "" for the whole file."""
+    """A setting can't be used. `where` is a file, a variable or a flag; `key` the dotted name, "" for the whole file."""
 
     code = "invalid_config"
     exit_code = 2
@@ -113,7 +113,7 @@ class MessageTooLarge(TransportError):
 
 
 class WireError(LooplineError):
-    """A frame or body does not fit the wire format. `param` is the field path (`input[3].call_id`), None for the whole frame."""
+    """A frame or body does not fit the wire format. `param` is the field path (`input[3].call_id`), None for all of it."""
 
     code = "invalid_request"
 
@@ -129,7 +129,7 @@ class ProtocolError(LooplineError):
 class ServiceError(LooplineError):
     """The service's own error: an `error` frame, `response.failed`, or an HTTP status with an error body.
 
-    `code` is the wire's code; `status` the HTTP-like status, None if it sent none; `retry_after_s` None if it told none.
+    `code` is the wire's code; `status` the HTTP-like status and `retry_after_s` the pause asked for, None if not sent.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The emitting side: a `Sink` takes events, an `Emitter` stamps them with source, sequence and both clocks.
 
-The contract of a sink: never blocks, never raises. A sink that can't keep up drops the oldest `call.progress` first and
-counts what it dropped; other events are never dropped.
+The contract of a sink: never blocks, never raises. A sink that can't keep up drops the oldest `call.progress` first
+and counts what it dropped; other events are never dropped.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Emitter:
         self._lock = threading.Lock()
 
     def emit(self, event: Event) -> None:
-        """Stamp `event` and hand it on. Subject ids (`session`, `turn`, …) are set by the caller on the event itself."""
+        """Stamp `event` and hand it on. The caller has set the subject ids (`session`, `turn`, …) on the event."""
         with self._lock:
             stamped = msgspec.structs.replace(
                 event,

@@ -1,8 +1,8 @@
 """Telemetry events: what the journal, the export and the hub carry, one JSON object each.
 
-Names and fields are fixed (interface, section 5). Durations end in `_ms`, sizes in `_bytes`. A field that is not known is
-`None` here and absent in JSON, never 0. `cached_tokens` and `cache_write_tokens` are subsets of `input_tokens`,
-`reasoning_tokens` of `output_tokens`.
+Names and fields are fixed. Durations end in `_ms`, sizes in `_bytes`. A field that is not known is `None` here and
+absent in JSON, never 0. `cached_tokens` and `cache_write_tokens` are subsets of `input_tokens`, `reasoning_tokens` of
+`output_tokens`.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class ConnectionClosed(Event, frozen=True, kw_only=True, tag="connection.closed"
 
 
 class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
-    """One call as the service saw it. `reused_tokens` is our own cache; `tools_ignored` counts tools no engine could use."""
+    """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools that the engine can't use."""
 
     response_id: str
     stages_ms: dict[str, float]

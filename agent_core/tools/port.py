@@ -30,8 +30,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool did.
 
     `output` is the text for the model. `summary` is one line for a person ("3 failed, 21 passed"). `files_changed` are
-    paths relative to the first root. `diff` is a unified diff of what was edited, "" if nothing was. `data` holds the same
-    facts in structured form for hosts (`checks`: counts and failures); its keys are documented by each family.
+    paths relative to the first root. `diff` is a unified diff of what was edited, "" if nothing was. `data` holds the
+    same facts in structured form for hosts (`checks`: counts and failures); each family documents its keys.
     """
 
     output: str

@@ -1,0 +1,272 @@
+"""Typed settings and where each came from: defaults < user file < workspace file < environment < flags.
+
+A workspace may only say what can't hurt its user: `model`, `project`, deny rules and a stricter `approve`; anything
+else in its file is ignored and listed in `Loaded.ignored`. `SETTINGS` is the one table of all keys, and documents them.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+import platformdirs
+
+from agent_core.errors import ConfigError
+
+Approve = Literal["auto", "ask", "never"]
+TransportPolicy = Literal["auto", "websocket", "http"]
+
+_STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Effective settings. Fields carry their defaults; `SETTINGS` documents each key."""
+
+    base_url: str | None = None
+    model: str | None = None
+    approve: Approve = "ask"
+    transport: TransportPolicy = "auto"
+    websocket_share: float = 1.0
+    project: str | None = None
+    python: str | None = None
+    trusted: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    hub_url: str | None = None
+    max_calls: int = 200
+    max_minutes: float = 60.0
+    max_tokens: int = 0
+    max_repeats: int = 4
+    engines: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where a value came from: `layer` is default, user, workspace, env or flag; `where` the file, variable or flag."""
+
+    layer: str
+    where: str
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One key of the settings. `expected` is the sentence of the error; `env` None: no variable sets it."""
+
+    key: str
+    field: str
+    expected: str
+    doc: str
+    parse: Callable[[Any], Any]
+    """Turns a TOML value or a variable's text into the field's type; raises ValueError where it can't."""
+    env: str | None = None
+    workspace: bool = False
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError
+    return value.strip()
+
+
+def _url(value: Any) -> str:
+    text = _text(value)
+    if not text.startswith(("http://", "https://", "ws://", "wss://")):
+        raise ValueError
+    return text.rstrip("/")
+
+
+def _choice(options: tuple[str, ...]) -> Callable[[Any], str]:
+    def parse(value: Any) -> str:
+        if value not in options:
+            raise ValueError
+        return str(value)
+
+    return parse
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+        raise ValueError
+    return tuple(_text(entry) for entry in value)
+
+
+def _number(low: float, high: float) -> Callable[[Any], float]:
+    def parse(value: Any) -> float:
+        if isinstance(value, bool):
+            raise ValueError
+        number = float(value)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return parse
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, (bool, float)):
+        raise ValueError
+    number = int(value)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
+    if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
+        raise ValueError
+    return value
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(key="base_url", field="base_url", env="LOOPLINE_BASE_URL", parse=_url,
+            expected="a URL that starts with http:// or https://",
+            doc="Responses service to talk to, ending in /v1. Unset and no OPENAI_API_KEY: the embedded service."),
+    Setting(key="model", field="model", env="LOOPLINE_MODEL", parse=_text, workspace=True,
+            expected="a model name", doc="Model of every call. Unset: `repair` on the embedded service."),
+    Setting(key="approve", field="approve", env="LOOPLINE_APPROVE", parse=_choice(get_args(Approve)), workspace=True,
+            expected="auto, ask or never",
+            doc="ask: commands ask first. auto: nothing asks. never: what would ask is denied."),
+    Setting(key="transport", field="transport", parse=_choice(get_args(TransportPolicy)),
+            expected="auto, websocket or http", doc="auto: WebSocket, and HTTP while WebSocket can't be had."),
+    Setting(key="websocket_share", field="websocket_share", parse=_number(0, 1),
+            expected="a number from 0 to 1", doc="Share of sessions that use the WebSocket, drawn per session."),
+    Setting(key="project", field="project", parse=_text, workspace=True,
+            expected="a short label", doc="Label of this project in telemetry; never a path."),
+    Setting(key="python", field="python", parse=_text,
+            expected="a path or name of a Python interpreter", doc="Interpreter that runs the project's tests."),
+    Setting(key="trusted", field="trusted", parse=_texts,
+            expected="a list of folders", doc="Folders that may configure or start things by themselves."),
+    Setting(key="deny", field="deny", parse=_texts, workspace=True,
+            expected="a list of command patterns", doc="Commands that are always denied."),
+    Setting(key="hub.url", field="hub_url", env="LOOPLINE_HUB_URL", parse=_url,
+            expected="a URL that starts with http:// or https://", doc="Team hub that telemetry is pushed to."),
+    Setting(key="limits.calls", field="max_calls", parse=_count,
+            expected="a whole number, 0 or more", doc="Calls of one turn. 0: no limit."),
+    Setting(key="limits.minutes", field="max_minutes", parse=_number(0, 10_000),
+            expected="a number of minutes, 0 or more", doc="Wall time of one turn. 0: no limit."),
+    Setting(key="limits.tokens", field="max_tokens", parse=_count,
+            expected="a whole number, 0 or more", doc="Input plus output tokens of one turn. 0: no limit."),
+    Setting(key="limits.repeats", field="max_repeats", parse=_count,
+            expected="a whole number, 0 or more", doc="The same failing tool call in a row. 0: no limit."),
+    Setting(key="engines", field="engines", parse=_tables,
+            expected="tables, one per engine", doc="Settings of the service's engines, by name."),
+)  # fmt: skip
+
+_BY_KEY = {setting.key: setting for setting in SETTINGS}
+_BY_FIELD = {setting.field: setting for setting in SETTINGS}
+
+
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings with the origin of each field, and what a workspace tried to set but may not (`key`, file)."""
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    ignored: tuple[tuple[str, str], ...] = ()
+
+
+def config_dir(env: Mapping[str, str]) -> Path:
+    """Folder of the user's own configuration (`$XDG_CONFIG_HOME/loopline`, platformdirs elsewhere)."""
+    base = env.get("XDG_CONFIG_HOME")
+    return Path(base) / "loopline" if base else Path(platformdirs.user_config_dir("loopline"))
+
+
+def state_dir(env: Mapping[str, str]) -> Path:
+    """Folder of sessions and telemetry (`$XDG_STATE_HOME/loopline`, platformdirs elsewhere)."""
+    base = env.get("XDG_STATE_HOME")
+    return Path(base) / "loopline" if base else Path(platformdirs.user_state_dir("loopline"))
+
+
+def runtime_dir(env: Mapping[str, str]) -> Path:
+    """Folder of sockets (`$XDG_RUNTIME_DIR/loopline`, else a private folder beside the state)."""
+    base = env.get("XDG_RUNTIME_DIR")
+    return Path(base) / "loopline" if base else state_dir(env) / "run"
+
+
+def load(
+    *,
+    workspace: Path | None = None,
+    flags: Mapping[str, Any] | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Loaded:
+    """Read all layers. `flags` maps field names to values; None values are not set. Raises ConfigError."""
+    env = os.environ if env is None else env
+    values: dict[str, Any] = {}
+    origins = {setting.field: Origin("default", "") for setting in SETTINGS}
+    ignored: list[tuple[str, str]] = []
+
+    def apply(setting: Setting, value: Any, layer: str, where: str) -> None:
+        try:
+            parsed = setting.parse(value)
+        except (ValueError, TypeError):
+            raise ConfigError(where, setting.key, setting.expected, got=_shown(value)) from None
+        values[setting.field] = parsed
+        origins[setting.field] = Origin(layer, where)
+
+    user_file = config_dir(env) / "config.toml"
+    for key, value in _read(user_file):
+        apply(_known(key, user_file), value, "user", str(user_file))
+
+    if workspace is not None:
+        workspace_file = workspace / ".loopline" / "config.toml"
+        for key, value in _read(workspace_file):
+            setting = _known(key, workspace_file)
+            if setting.workspace and not _loosens(setting, value, values):
+                apply(setting, value, "workspace", str(workspace_file))
+            else:
+                ignored.append((key, str(workspace_file)))
+
+    for setting in SETTINGS:
+        if setting.env and (text := env.get(setting.env, "").strip()):
+            apply(setting, text, "env", setting.env)
+    for field, value in (flags or {}).items():
+        if value is not None:
+            setting = _BY_FIELD[field]
+            apply(setting, value, "flag", "--" + setting.key.replace("_", "-").replace(".", "-"))
+    return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored))
+
+
+def _read(path: Path) -> list[tuple[str, Any]]:
+    """Dotted keys of one TOML file in file order; nothing where there is no file."""
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise ConfigError(str(path), "", "a readable file", got=error.strerror or "an error") from None
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(str(path), "", "valid TOML in UTF-8", got=str(error)) from None
+    return list(_dotted(table, ""))
+
+
+def _dotted(table: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    pairs: list[tuple[str, Any]] = []
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict) and key not in _BY_KEY:
+            pairs += _dotted(value, f"{key}.")
+        else:
+            pairs.append((key, value))
+    return pairs
+
+
+def _known(key: str, path: Path) -> Setting:
+    setting = _BY_KEY.get(key)
+    if setting is None:
+        raise ConfigError(str(path), key, "one of " + ", ".join(sorted(_BY_KEY)), got="an unknown key")
+    return setting
+
+
+def _loosens(setting: Setting, value: Any, values: Mapping[str, Any]) -> bool:
+    """Whether a workspace's `approve` would ask less than the user's own."""
+    if setting.key != "approve":
+        return False
+    present = values.get("approve", Settings().approve)
+    return _STRICTNESS.get(str(value), 99) < _STRICTNESS[present]
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
