@@ -1,0 +1,168 @@
+"""The session's history: an append-only log of items in memory and on disk, from which a full input can always be rebuilt.
+
+One file per session, JSON lines: a `session` header, then `item`, `turn` and `title` records in the order they happened. A record is
+written before its effect is acted on, in one `write`, so a killed process leaves whole lines and at most one torn last
+line, which loading drops. The `History` owns its file; only the hosting process writes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agent_core.errors import StateError
+
+_EMPTY = b"\x00" * 16
+
+
+class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
+    """First line of the file. `created` is RFC 3339, `roots` absolute folders."""
+
+    v: int = 1
+    id: str
+    created: str
+    roots: tuple[str, ...]
+    model: str
+
+
+class ItemRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="item"):
+    item: msgspec.Raw
+    turn: str | None = None
+
+
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="turn"):
+    """A turn's start (`status` "started") or its end."""
+
+    turn: str
+    status: str
+    text: str = ""
+
+
+Record = SessionHeader | ItemRecord | TurnRecord
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+
+
+class History:
+    """Items of one session, oldest first, with a rolling digest of each prefix (see `digest`)."""
+
+    def __init__(self, path: Path, header: SessionHeader) -> None:
+        self.path, self.header = path, header
+        self.turns: list[TurnRecord] = []
+        self._items: list[bytes] = []
+        self._digests: list[bytes] = [_EMPTY]
+        self._fd: int | None = None
+
+    @classmethod
+    def create(cls, folder: Path, header: SessionHeader) -> History:
+        """Start a file for a new session in `folder` (made if missing). Raises StateError."""
+        history = cls(folder / f"{header.id}.jsonl", header)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            history._fd = os.open(history.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            raise StateError(
+                f"cannot write the session file {history.path}: {error.strerror}",
+                code="state_unwritable",
+                hint="set XDG_STATE_HOME to a folder you can write to",
+            ) from error
+        history._write(header)
+        return history
+
+    @classmethod
+    def load(cls, path: Path) -> History:
+        """Read a session back and open it for appending; a torn last line is cut off. Raises StateError."""
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            raise StateError(
+                f"no session {path.stem}", code="state_missing", hint="`loopline sessions` lists them"
+            ) from None
+        except OSError as error:
+            raise StateError(f"cannot read {path}: {error.strerror}", code="state_unreadable") from error
+        whole = data.rfind(b"\n") + 1
+        records = [cls._decode(path, number, line) for number, line in enumerate(data[:whole].splitlines(), 1)]
+        if not records or not isinstance(records[0], SessionHeader):
+            raise StateError(f"{path}: the first line is no session header", code="state_damaged")
+        history = cls(path, records[0])
+        for record in records[1:]:
+            history._remember(record)
+        history._fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.ftruncate(history._fd, whole)
+        return history
+
+    @staticmethod
+    def _decode(path: Path, number: int, line: bytes) -> Record:
+        try:
+            return _decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise StateError(f"{path}: line {number} is damaged ({error})", code="state_damaged") from None
+
+    def append(self, items: Iterable[bytes], turn: str | None = None) -> None:
+        """Add encoded items (one JSON object each): first to the file, then to memory. Raises StateError."""
+        records = [ItemRecord(item=msgspec.Raw(item), turn=turn) for item in items]
+        self._write(*records)
+        for record in records:
+            self._remember(record)
+
+    def mark_turn(self, turn: str, status: str, text: str = "") -> None:
+        """Record that a turn started or ended. Raises StateError."""
+        record = TurnRecord(turn=turn, status=status, text=text)
+        self._write(record)
+        self._remember(record)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def digest(self, count: int) -> bytes:
+        """Digest of the first `count` items; equal digests mean equal prefixes. Costs the same at any length."""
+        return self._digests[count]
+
+    def raw(self, start: int) -> list[bytes]:
+        """Encoded items from index `start` on."""
+        return self._items[start:]
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def _remember(self, record: Record) -> None:
+        if isinstance(record, ItemRecord):
+            item = bytes(record.item)
+            self._items.append(item)
+            self._digests.append(hashlib.blake2b(self._digests[-1] + item, digest_size=16).digest())
+        elif isinstance(record, TurnRecord):
+            self.turns.append(record)
+
+    def _write(self, *records: Record) -> None:
+        if self._fd is None:
+            raise StateError(f"{self.path} is closed", code="state_closed")
+        data = b"".join(_encoder.encode(record) + b"\n" for record in records)
+        try:
+            written = os.write(self._fd, data)
+        except OSError as error:
+            raise StateError(f"cannot write {self.path}: {error.strerror}", code="state_unwritable") from error
+        if written != len(data):
+            raise StateError(f"cannot write {self.path}: the disk is full", code="state_unwritable")
+
+
+def open_calls(history: History) -> list[dict[str, Any]]:
+    """Calls of the log that have no output yet, oldest first (left by a process that died while a tool ran)."""
+    calls: dict[str, dict[str, Any]] = {}
+    for raw in history.raw(0):
+        item = msgspec.json.decode(raw)
+        kind, call_id = item.get("type"), item.get("call_id")
+        if not call_id:
+            continue
+        if str(kind).endswith("_output"):
+            calls.pop(call_id, None)
+        else:
+            calls[call_id] = item
+    return list(calls.values())
