@@ -1,7 +1,7 @@
 """Approvals: whether a tool call may run. The policy is pure; asking goes through an `Approver` that a host hands in.
 
-`ask`: reading is free, edits inside the roots go ahead, commands ask. `auto`: nothing asks. `never`: what `ask` would ask
-for is denied. A deny rule wins over everything. "Always" is remembered for the session, for that tool and subject only.
+`ask`: reading is free, edits inside the roots go ahead, commands ask. `auto`: nothing asks. `never`: what `ask` would
+ask for is denied. A deny rule wins over all. "Always" is remembered for the session, for that tool and subject only.
 """
 
 from __future__ import annotations

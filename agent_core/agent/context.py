@@ -36,9 +36,7 @@ def workspace_facts(roots: Sequence[Path]) -> str:
     parts = [f"System: {platform.system()} {platform.machine()}"]
     for root in roots:
         entries = sorted(
-            entry.name + ("/" if entry.is_dir() else "")
-            for entry in root.iterdir()
-            if not entry.name.startswith(".")
+            entry.name + ("/" if entry.is_dir() else "") for entry in root.iterdir() if not entry.name.startswith(".")
         )
         shown = entries[:MAX_ENTRIES]
         more = f" … and {len(entries) - len(shown)} more" if len(entries) > len(shown) else ""

@@ -1,23 +1,20 @@
-"""The session's history: an append-only log of items in memory and on disk, from which a full input can always be rebuilt.
+"""The session's history: an append-only log of items, in memory and on disk, that can always rebuild a full input.
 
-One file per session, JSON lines: a `session` header, then `item`, `turn` and `title` records in the order they happened. A record is
-written before its effect is acted on, in one `write`, so a killed process leaves whole lines and at most one torn last
-line, which loading drops. The `History` owns its file; only the hosting process writes it.
+One file per session, JSON lines: a `session` header, then `item` and `turn` records in the order they happened. A
+record is written before its effect is acted on, in one `write`, so a killed process leaves whole lines and at most one
+torn last line, which loading cuts off. The `History` owns its file; only the hosting process writes it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from agent_core.errors import StateError
-
-_EMPTY = b"\x00" * 16
+from agent_core.protocol.item_log import Items
 
 
 class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
@@ -50,13 +47,12 @@ _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class History:
-    """Items of one session, oldest first, with a rolling digest of each prefix (see `digest`)."""
+    """`items` is the conversation so far, oldest first; `turns` the records of turns."""
 
     def __init__(self, path: Path, header: SessionHeader) -> None:
         self.path, self.header = path, header
         self.turns: list[TurnRecord] = []
-        self._items: list[bytes] = []
-        self._digests: list[bytes] = [_EMPTY]
+        self.items = Items()
         self._fd: int | None = None
 
     @classmethod
@@ -105,28 +101,20 @@ class History:
             raise StateError(f"{path}: line {number} is damaged ({error})", code="state_damaged") from None
 
     def append(self, items: Iterable[bytes], turn: str | None = None) -> None:
-        """Add encoded items (one JSON object each): first to the file, then to memory. Raises StateError."""
-        records = [ItemRecord(item=msgspec.Raw(item), turn=turn) for item in items]
-        self._write(*records)
-        for record in records:
-            self._remember(record)
+        """Add encoded items (one JSON object each): first to the file, then to memory. Raises StateError.
+
+        Memory keeps the very bytes, since a chain is continued by their digest; the file holds one line for each.
+        """
+        if not (items := list(items)):
+            return
+        self._write(*(ItemRecord(item=msgspec.Raw(_one_line(item)), turn=turn) for item in items))
+        self.items.extend(items)
 
     def mark_turn(self, turn: str, status: str, text: str = "") -> None:
         """Record that a turn started or ended. Raises StateError."""
         record = TurnRecord(turn=turn, status=status, text=text)
         self._write(record)
         self._remember(record)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def digest(self, count: int) -> bytes:
-        """Digest of the first `count` items; equal digests mean equal prefixes. Costs the same at any length."""
-        return self._digests[count]
-
-    def raw(self, start: int) -> list[bytes]:
-        """Encoded items from index `start` on."""
-        return self._items[start:]
 
     def close(self) -> None:
         if self._fd is not None:
@@ -135,9 +123,7 @@ class History:
 
     def _remember(self, record: Record) -> None:
         if isinstance(record, ItemRecord):
-            item = bytes(record.item)
-            self._items.append(item)
-            self._digests.append(hashlib.blake2b(self._digests[-1] + item, digest_size=16).digest())
+            self.items.append(bytes(record.item))
         elif isinstance(record, TurnRecord):
             self.turns.append(record)
 
@@ -153,16 +139,5 @@ class History:
             raise StateError(f"cannot write {self.path}: the disk is full", code="state_unwritable")
 
 
-def open_calls(history: History) -> list[dict[str, Any]]:
-    """Calls of the log that have no output yet, oldest first (left by a process that died while a tool ran)."""
-    calls: dict[str, dict[str, Any]] = {}
-    for raw in history.raw(0):
-        item = msgspec.json.decode(raw)
-        kind, call_id = item.get("type"), item.get("call_id")
-        if not call_id:
-            continue
-        if str(kind).endswith("_output"):
-            calls.pop(call_id, None)
-        else:
-            calls[call_id] = item
-    return list(calls.values())
+def _one_line(item: bytes) -> bytes:
+    return msgspec.json.format(item, indent=-1) if b"\n" in item else item

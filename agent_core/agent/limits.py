@@ -9,7 +9,7 @@ from agent_core.errors import LimitReached
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """`calls` model calls, `wall_s` seconds, `tokens` input plus output, `repeats` equal failing tool calls in a row."""
+    """`calls` to the model, `wall_s` seconds, `tokens` in plus out, `repeats` of an equal failing tool call."""
 
     calls: int = 200
     wall_s: float = 3600.0

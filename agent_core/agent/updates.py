@@ -1,7 +1,7 @@
 """What a front end sees of a session while it runs: one typed update at a time, in order.
 
-Front ends (terminal, JSON lines, language server) take a `Front`, a plain function that must return at once. Updates carry
-content (text, arguments, diffs), so they stay in the process that hosts the session; telemetry is a separate stream.
+Front ends (terminal, JSON lines, language server) take a `Front`, a plain function that must return at once. Updates
+carry content (text, arguments, diffs), so they stay in the process that hosts the session; telemetry is apart.
 """
 
 from __future__ import annotations

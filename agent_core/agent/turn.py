@@ -1,0 +1,144 @@
+"""One turn: from a user's message to the final answer. The loop is `Turn.run`; everything else in here serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+import msgspec
+
+from agent_core.agent.calls import CANCELLED, CUT_OFF, Call, batches, calls_of, output_of, text_of
+from agent_core.agent.history import History
+from agent_core.agent.limits import Limits, Spent, check
+from agent_core.agent.toolrunner import ToolRunner
+from agent_core.agent.updates import Front, Notice, TextDone, TextPiece, TextVoided
+from agent_core.clock import Clock, new_id
+from agent_core.errors import LooplineError, ServiceError
+from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Reconnecting, Restarted, TextDelta
+from agent_core.telemetry.events import Status
+from agent_core.telemetry.stages import StageClock
+from agent_core.tools.port import ToolResult
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ended. `text` is the final answer, or why there is none; `error` is set where the turn broke off."""
+
+    status: Status
+    text: str
+    calls: int
+    tools: int
+    files_changed: tuple[str, ...] = ()
+    diff: str = ""
+    error: LooplineError | None = None
+
+
+class Turn:
+    """Borrows the session's model, history and tools for its life; owns what it has spent and changed."""
+
+    def __init__(
+        self,
+        *,
+        turn: str,
+        request: CallRequest,
+        history: History,
+        model: Model,
+        tools: ToolRunner,
+        limits: Limits,
+        stages: StageClock,
+        clock: Clock,
+        front: Front,
+    ) -> None:
+        self._turn, self._request, self._history = turn, request, history
+        self._model, self._tools, self._limits = model, tools, limits
+        self._stages, self._clock, self._front = stages, clock, front
+        self._started_ns = clock.mono_ns()
+        self._spent = Spent()
+        self._ran_tools = 0
+        self._last_checks: str | None = None
+        self._changed: dict[str, None] = {}
+
+    async def run(self) -> Outcome:
+        """Loop until a reply asks for no tool. Raises what ends the turn; the history is complete either way."""
+        while True:
+            self._spent.wall_s = (self._clock.mono_ns() - self._started_ns) / 1e9
+            check(self._spent, self._limits)
+            items = await self._call()
+            calls = calls_of(items)
+            if not calls:
+                return self._outcome(text_of(items))
+            await self._answer(calls)
+
+    async def _call(self) -> list[bytes]:
+        """One model call: stream it to the front end, keep its items before anything acts on them."""
+        self._spent.calls += 1
+        request = msgspec.structs.replace(self._request, call=new_id("call"))
+        result: CallResult | None = None
+        started_ns = self._clock.mono_ns()
+        try:
+            async with contextlib.aclosing(self._model.call(request)) as stream:
+                async for item in stream:
+                    self._show(item)
+                    if isinstance(item, CallResult):
+                        result = item
+        finally:
+            self._stages.call(started_ns, self._clock.mono_ns(), result.timing.inference_ms if result else None)
+        if result is None:
+            raise ServiceError("the service ended a call without a result", code="no_result")
+        self._history.append(result.items, self._turn)
+        if result.usage is not None:
+            self._spent.tokens += (result.usage.input_tokens or 0) + (result.usage.output_tokens or 0)
+        if text := text_of(result.items):
+            self._front(TextDone(turn=self._turn, text=text))
+        if result.status == "incomplete":
+            self._history.append([output_of(call, CUT_OFF) for call in calls_of(result.items)], self._turn)
+            raise ServiceError(
+                f"the model stopped early: {result.finish_reason}",
+                code="response_incomplete",
+                hint="give the next task to go on, or raise the model's output limit",
+            )
+        return result.items
+
+    def _show(self, item: CallItem) -> None:
+        match item:
+            case TextDelta(text=text):
+                self._front(TextPiece(turn=self._turn, text=text))
+            case Restarted(cause=cause):
+                self._front(TextVoided(turn=self._turn, cause=cause))
+            case Reconnecting(number=number, limit=limit, cause=cause):
+                self._front(Notice(severity="warning", text=f"reconnecting {number}/{limit}: {cause}"))
+
+    async def _answer(self, calls: Sequence[Call]) -> None:
+        """Run the calls of one reply, reads side by side and the rest in order; each gets its output item."""
+        pending = {call.call_id: call for call in calls}
+        try:
+            for batch in batches(calls, self._tools.kinds):
+                results = await asyncio.gather(*(self._tools.run(call) for call in batch))
+                for call, result in zip(batch, results, strict=True):
+                    self._history.append([output_of(call, result.output)], self._turn)
+                    del pending[call.call_id]
+                    self._note(call, result)
+        finally:
+            self._history.append([output_of(call, CANCELLED) for call in pending.values()], self._turn)
+
+    def _note(self, call: Call, result: ToolResult) -> None:
+        self._ran_tools += 1
+        self._changed.update(dict.fromkeys(result.files_changed))
+        self._spent.tool_result(f"{call.name} {call.arguments} {result.output}", result.status == "error")
+        if call.name == "checks":
+            self._last_checks = str(result.data.get("status", result.status))
+
+    def _outcome(self, text: str) -> Outcome:
+        """A turn whose last checks failed, found nothing or could not run has not done its job, whatever it says."""
+        status: Status = "completed" if self._last_checks in (None, "passed") else "failed"
+        return self.report(status, text)
+
+    def report(self, status: Status, text: str, error: LooplineError | None = None) -> Outcome:
+        return Outcome(
+            status=status,
+            text=text,
+            calls=self._spent.calls,
+            tools=self._ran_tools,
+            files_changed=tuple(sorted(self._changed)),
+            error=error,
+        )

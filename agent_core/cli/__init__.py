@@ -1,0 +1,19 @@
+"""The command line `loopline`.
+
+app.py        the commands and their options; loads nothing heavy until a command runs
+run.py        `run` and `demo`: a session on a terminal or as JSON lines, and its exit code
+serve.py      `serve`: options of the Responses service
+terminal.py   how a session looks in a terminal
+jsonl.py      the same as JSON lines
+table.py      the table of calls at the end
+approver.py   approvals asked on the terminal
+"""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    from agent_core.cli.app import run_app
+
+    run_app()

@@ -1,0 +1,28 @@
+"""A session as JSON lines: one object per update on stdout, and nothing else there. The last line is the summary."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, BinaryIO
+
+import msgspec
+
+from agent_core.agent.updates import Update
+
+
+class JsonLines:
+    """A front end that writes each update as it comes."""
+
+    def __init__(self, stream: BinaryIO | None = None) -> None:
+        self._stream = stream or sys.stdout.buffer
+
+    def __call__(self, update: Update) -> None:
+        self.write(update)
+
+    def write(self, value: Any) -> None:
+        """Write one object as one line; a reader that went away is no error of the run."""
+        try:
+            self._stream.write(msgspec.json.encode(value) + b"\n")
+            self._stream.flush()
+        except BrokenPipeError:
+            return

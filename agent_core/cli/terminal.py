@@ -1,0 +1,142 @@
+"""How a session looks in a terminal: one line per tool, the assistant's words, diffs where they happen.
+
+On a terminal a status line shows what runs; elsewhere the same lines come out plain. Everything that tools or models
+say is cleaned of control characters and printed without markup.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.status import Status as Spinner
+from rich.text import Text
+
+from agent_core.agent.updates import (
+    ApprovalAsked,
+    ApprovalEnded,
+    Notice,
+    SessionOpened,
+    TextDone,
+    TextVoided,
+    ToolBegan,
+    ToolEnded,
+    ToolLine,
+    TurnBegan,
+    TurnEnded,
+    Update,
+)
+from agent_core.cli.text import clean, duration, one_line
+
+_MAX_DIFF_LINES = 12
+_TOOL_STYLE = {"ok": "green", "error": "red", "denied": "yellow", "timeout": "red", "cancelled": "yellow"}
+_NOTICE_STYLE = {"info": "dim", "warning": "yellow", "error": "bold red"}
+
+
+class Terminal:
+    """A front end on a Rich console. Owns the one status line."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._spinner: Spinner | None = None
+
+    def __call__(self, update: Update) -> None:
+        match update:
+            case SessionOpened(model=model, endpoint=endpoint, note=note):
+                named = f"{model} ({note})" if note else model
+                self._print(Text(f"loopline · {named} · {endpoint}", style="bold"))
+            case TurnBegan(task=task):
+                self._print(Text(f"▸ {one_line(task, 200)}"))
+                self._busy("thinking")
+            case TextDone(text=text):
+                self._print(Text(clean(text).strip(), style="italic"), indent=2)
+            case ToolBegan(name=name, arguments=arguments):
+                self._busy(f"{name} {_subject(arguments)}")
+            case ToolLine(line=line):
+                self._busy(one_line(line, 80))
+            case ToolEnded():
+                self._tool(update)
+                self._busy("thinking")
+            case ApprovalAsked():
+                self._idle()
+            case ApprovalEnded(decision=decision):
+                self._print(Text(f"  {decision}", style="dim"))
+            case TextVoided(cause=cause):
+                self._print(Text(f"  the reply broke off ({cause}); asking again", style="yellow"))
+            case Notice(severity=severity, text=text):
+                self._print(Text(clean(text), style=_NOTICE_STYLE[severity]))
+            case TurnEnded():
+                self._idle()
+
+    def _tool(self, update: ToolEnded) -> None:
+        result = update.result
+        line = Text("● ", style=_TOOL_STYLE[result.status])
+        line.append(f"{update.name:<10} ", style="default")
+        line.append(f"{one_line(_subject(update.arguments), 44):<44} ", style="default")
+        summary = result.summary or (one_line(result.output, 60) if result.status != "ok" else "")
+        line.append(one_line(summary, 60), style="default" if result.status == "ok" else _TOOL_STYLE[result.status])
+        line.append(f"  {duration(update.duration_ms)}", style="dim")
+        self._print(line)
+        for row in _diff_rows(result.diff):
+            self._print(row)
+
+    def _print(self, text: Text, *, indent: int = 0) -> None:
+        if indent:
+            text = Text("\n").join(Text(" " * indent) + line for line in text.split("\n"))
+        self._console.print(text, soft_wrap=True, highlight=False)
+
+    def _busy(self, what: str) -> None:
+        if not self._console.is_terminal:
+            return
+        shown = Text(clean(what), style="dim")
+        if self._spinner is None:
+            self._spinner = self._console.status(shown, spinner="dots")
+            self._spinner.start()
+        else:
+            self._spinner.update(shown)
+
+    def _idle(self) -> None:
+        if self._spinner is not None:
+            self._spinner.stop()
+            self._spinner = None
+
+    def close(self) -> None:
+        """Give the terminal back: no status line, cursor shown."""
+        self._idle()
+
+
+def diff_text(diff: str) -> Text:
+    """A unified diff, coloured and signed."""
+    return Text("\n").join(_coloured(line) for line in clean(diff).rstrip("\n").split("\n"))
+
+
+def _coloured(line: str) -> Text:
+    if line.startswith(("+++", "---")):
+        return Text(line, style="bold")
+    return Text(line, style={"+": "green", "-": "red", "@": "cyan"}.get(line[:1], ""))
+
+
+def _diff_rows(diff: str) -> list[Text]:
+    lines = [line for line in clean(diff).split("\n") if line[:1] in "+-" and not line.startswith(("+++", "---"))]
+    lines = [line for line in lines if line]
+    rows = [Text(" " * 13) + _coloured(line) for line in lines[:_MAX_DIFF_LINES]]
+    if len(lines) > _MAX_DIFF_LINES:
+        rows.append(Text(f"{'':13}… {len(lines) - _MAX_DIFF_LINES} more lines", style="dim"))
+    return rows
+
+
+def _subject(arguments: str) -> str:
+    """What a call is about, in one line: its path with a range, pattern, command or target."""
+    try:
+        value: Any = msgspec.json.decode(arguments.encode("utf-8", "replace"))
+    except msgspec.MsgspecError:
+        return arguments
+    if not isinstance(value, dict):
+        return arguments
+    if "start" in value or "end" in value:
+        return f"{value.get('path', '')}:{value.get('start', 1)}-{value.get('end', '')}"
+    for key in ("command", "pattern", "target", "path"):
+        if value.get(key):
+            return str(value[key])
+    return ""

@@ -1,0 +1,88 @@
+"""The embedded Responses service: `loopline serve` as a child process on a loopback port with a random key.
+
+The parent holds the write end of a pipe for as long as it lives, so the service ends by itself if the parent is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from agent_core.clock import Clock
+from agent_core.errors import ServiceUnreachable
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 5.0
+_POLL_S = 0.01
+
+
+class Embedded(msgspec.Struct, frozen=True):
+    """A running embedded service. `base_url` ends in /v1."""
+
+    base_url: str
+    api_key: str
+    pid: int
+
+
+class _Ready(msgspec.Struct):
+    url: str
+    pid: int
+
+
+@asynccontextmanager
+async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterator[Embedded]:
+    """Start the service, yield it once it listens, stop it at the end. Raises ServiceUnreachable if it can't start."""
+    key = secrets.token_urlsafe(32)
+    life_read, life_write = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="loopline-") as folder:
+        ready_file, log_file = Path(folder) / "ready.json", Path(folder) / "service.log"
+        command = [sys.executable, "-m", "agent_core", "serve", "--port", "0"]
+        command += ["--ready-file", str(ready_file), "--parent-pipe", str(life_read)]
+        try:
+            with log_file.open("wb") as log:
+                process = await asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.DEVNULL,
+                    stderr=log,
+                    env={**env, "LOOPLINE_API_KEY": key},
+                    pass_fds=[life_read],
+                    start_new_session=True,
+                )
+        finally:
+            os.close(life_read)
+        try:
+            ready = await _wait_ready(process, ready_file, log_file, clock)
+            yield Embedded(base_url=f"{ready.url}/v1", api_key=key, pid=ready.pid)
+        finally:
+            os.close(life_write)
+            await _stop(process)
+
+
+async def _wait_ready(process: asyncio.subprocess.Process, ready_file: Path, log_file: Path, clock: Clock) -> _Ready:
+    give_up_ns = clock.mono_ns() + int(START_TIMEOUT_S * 1e9)
+    while process.returncode is None and clock.mono_ns() < give_up_ns:
+        if ready_file.exists():
+            return msgspec.json.decode(ready_file.read_bytes(), type=_Ready)
+        await clock.sleep(_POLL_S)
+    last = log_file.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
+    state = "did not listen in time" if process.returncode is None else f"ended with {process.returncode}"
+    raise ServiceUnreachable(f"the embedded service {state}: {last[0]}", hint="try `loopline serve` by itself")
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    """The closed pipe asks it to end; a service that does not is killed."""
+    try:
+        async with asyncio.timeout(STOP_TIMEOUT_S):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
