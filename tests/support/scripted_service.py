@@ -1,0 +1,350 @@
+"""A scripted, capturing Responses service on a real loopback socket, for tests of the client's way to the model.
+
+A script per WebSocket connection and one per POST, taken in the order in which they come. Every handshake, frame and
+body is kept. On every create the service checks what no client may do: an output for a call that is not in the
+conversation, or two outputs for one call. Broken invariants and scripts that were not used fail the test when the
+service stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from websockets.frames import Frame, Opcode
+from websockets.http11 import Request
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+Json = dict[str, Any]
+
+WAIT_S = 10.0
+
+
+class Gone(Exception):
+    """The client left while a script waited for it."""
+
+
+@dataclass
+class Create:
+    """One `response.create` or POST body as it came."""
+
+    body: Json
+    size: int
+    connection: int
+
+    @property
+    def input(self) -> list[Json]:
+        return list(self.body["input"])
+
+    @property
+    def previous(self) -> str | None:
+        return self.body.get("previous_response_id")
+
+
+class Conversation:
+    """What a lane of the service holds, and the invariants of what a client adds to it."""
+
+    def __init__(self, violations: list[str]) -> None:
+        self.items: list[Json] = []
+        self.latest: str | None = None
+        self._violations = violations
+
+    def create(self, body: Json) -> None:
+        previous = body.get("previous_response_id")
+        continued = previous is not None and previous == self.latest
+        if previous is not None and not continued:
+            return
+        self.items = [*(self.items if continued else []), *body["input"]]
+        calls = [item.get("call_id") for item in self.items if str(item.get("type")).endswith("_call")]
+        outputs = [item.get("call_id") for item in self.items if str(item.get("type")).endswith("_call_output")]
+        self._violations += [f"an output for {call}, which nobody called" for call in outputs if call not in calls]
+        self._violations += [f"{outputs.count(call)} outputs for {call}" for call in calls if outputs.count(call) > 1]
+
+    def event(self, event: Json) -> None:
+        if event.get("type") in ("response.completed", "response.incomplete") and "id" in event.get("response", {}):
+            self.latest = event["response"]["id"]
+            self.items = [*self.items, *event["response"].get("output", [])]
+
+
+class Peer:
+    """The service's end of one WebSocket, in the hands of a script."""
+
+    def __init__(
+        self,
+        service: ScriptedService,
+        number: int,
+        protocol: ServerProtocol,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.number = number
+        self.creates: list[Create] = []
+        self.deaf = False
+        """While true nothing is read or answered, pings neither."""
+        self._service, self._protocol, self._reader, self._writer = service, protocol, reader, writer
+        self._frames: asyncio.Queue[Json | None] = asyncio.Queue()
+        self._conversation = Conversation(service.violations)
+        self.gone = asyncio.Event()
+
+    async def next(self, kind: str = "response.create") -> Json:
+        """The client's next frame, which must be of `kind`. Raises Gone if the client leaves instead."""
+        async with asyncio.timeout(WAIT_S):
+            frame = await self._frames.get()
+        if frame is None:
+            raise Gone
+        assert frame["type"] == kind, f"expected {kind}, got {frame['type']}"
+        return frame
+
+    async def answer(self, *replies: Iterable[Json]) -> None:
+        """Answer the next creates, one reply (a list of events) each."""
+        for reply in replies:
+            await self.next()
+            await self.send(*reply)
+
+    async def send(self, *events: Json) -> None:
+        for event in events:
+            self._conversation.event(event)
+            self._protocol.send_text(json.dumps(event).encode())
+        await self.flush()
+
+    async def send_text(self, text: str) -> None:
+        self._protocol.send_text(text.encode())
+        await self.flush()
+
+    async def send_half(self, event: Json) -> None:
+        """The first half of a frame; the rest never comes."""
+        frame = Frame(Opcode.TEXT, json.dumps(event).encode()).serialize(mask=False)
+        self._writer.write(frame[: len(frame) // 2])
+        await self._writer.drain()
+
+    async def close(self, code: int = 1000) -> None:
+        self._protocol.send_close(code)
+        await self.flush()
+        await self.left()
+
+    async def drop(self) -> None:
+        """End the TCP stream without a closing handshake."""
+        self._writer.close()
+        await self.left()
+
+    async def reset(self) -> None:
+        """End it with a TCP reset."""
+        self._writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._writer.transport.abort()
+        await self.left()
+
+    async def left(self) -> None:
+        """Wait until the client is gone."""
+        async with asyncio.timeout(WAIT_S):
+            await self.gone.wait()
+
+    async def flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            if data:
+                self._writer.write(data)
+            elif self._writer.can_write_eof():
+                self._writer.write_eof()
+        await self._writer.drain()
+
+    async def read(self) -> None:
+        """Feed what the client sends into the queue until it leaves."""
+        message = b""
+        try:
+            while data := await self._reader.read(1 << 20):
+                if self.deaf:
+                    continue
+                self._protocol.receive_data(data)
+                for event in self._protocol.events_received():
+                    if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.CONT):
+                        message += bytes(event.data)
+                        if event.fin:
+                            self._take(message)
+                            message = b""
+                await self.flush()
+                if self._protocol.state is State.CLOSED or self._protocol.close_expected():
+                    break
+        except ConnectionError:
+            pass
+        finally:
+            self._frames.put_nowait(None)
+            self.gone.set()
+            self._writer.close()
+
+    def _take(self, message: bytes) -> None:
+        frame = json.loads(message)
+        if frame["type"] == "response.create":
+            create = Create(frame, len(message), self.number)
+            self.creates.append(create)
+            self._service.creates.append(create)
+            self._conversation.create(frame)
+        self._frames.put_nowait(frame)
+
+
+SocketScript = Callable[[Peer], Awaitable[None]]
+
+
+@dataclass
+class Refuse:
+    """Answers an upgrade with an HTTP status."""
+
+    status: int
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Post:
+    """Answers a POST: `events` as SSE, or `body` with another status. `cut`: the connection ends after the events."""
+
+    events: Sequence[Json] = ()
+    status: int = 200
+    body: Json | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    cut: bool = False
+    hold: bool = False
+    """Send the events and then nothing, until the client leaves."""
+
+
+def replies(*each: Iterable[Json]) -> SocketScript:
+    """A connection that answers its creates in order and then waits for the client to leave."""
+
+    async def script(peer: Peer) -> None:
+        await peer.answer(*each)
+        await peer.left()
+
+    return script
+
+
+class ScriptedService:
+    """Use `running(...)`; `base_url` is what a client is given."""
+
+    def __init__(self, sockets: Sequence[SocketScript | Refuse], posts: Sequence[Post]) -> None:
+        self.base_url = ""
+        self.handshakes: list[Request] = []
+        self.creates: list[Create] = []
+        self.posts: list[Create] = []
+        self.post_headers: list[dict[str, str]] = []
+        self.violations: list[str] = []
+        self.connections = 0
+        self._sockets, self._posts = list(sockets), list(posts)
+        self._http = Conversation(self.violations)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+        self._failures: list[BaseException] = []
+
+    async def start(self) -> Self:
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 * 1024 * 1024)
+        port = self._server.sockets[0].getsockname()[1]
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        return self
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        _, late = await asyncio.wait(self._tasks, timeout=WAIT_S) if self._tasks else (set(), set())
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def verify(self) -> None:
+        """Fail if an invariant was broken, a script failed or was not used."""
+        if self._failures:
+            raise self._failures[0]
+        assert self.violations == []
+        assert not self._sockets, f"{len(self._sockets)} socket scripts were not used"
+        assert not self._posts, f"{len(self._posts)} POST scripts were not used"
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        self.connections += 1
+        try:
+            await self._serve(reader, writer)
+        except (Gone, ConnectionError, asyncio.IncompleteReadError):
+            pass
+        except Exception as failure:
+            self._failures.append(failure)  # `verify` raises it in the test
+        finally:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"POST "):
+                await self._upgrade(head, reader, writer)
+                return
+            if not await self._post(head, reader, writer):
+                return
+
+    async def _upgrade(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # A logger of its own, so that a test of what the client logs sees the client's lines only.
+        protocol = ServerProtocol(max_size=None, logger=logging.Logger("scripted", logging.CRITICAL))
+        protocol.receive_data(head)
+        (request,) = protocol.events_received()
+        assert isinstance(request, Request)
+        self.handshakes.append(request)
+        script = self._sockets.pop(0) if self._sockets else Refuse(500)
+        if isinstance(script, Refuse):
+            extra = "".join(f"{name}: {value}\r\n" for name, value in script.headers.items())
+            writer.write(f"HTTP/1.1 {script.status} No\r\nContent-Length: 0\r\n{extra}\r\n".encode())
+            await writer.drain()
+            return
+        protocol.send_response(protocol.accept(request))
+        peer = Peer(self, len(self.handshakes), protocol, reader, writer)
+        await peer.flush()
+        reading = asyncio.create_task(peer.read())
+        try:
+            await script(peer)
+        finally:
+            writer.close()
+            await reading
+
+    async def _post(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer one POST; False if the connection is over."""
+        lines = head.decode().split("\r\n")[1:]
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
+        body = await reader.readexactly(int(headers["content-length"]))
+        self.post_headers.append(headers)
+        self.posts.append(Create(json.loads(body), len(body), 0))
+        self._http.create(self.posts[-1].body)
+        post = self._posts.pop(0) if self._posts else Post(status=500, body={"error": {"message": "no script"}})
+        extra = "".join(f"{name}: {value}\r\n" for name, value in post.headers.items())
+        if post.body is not None or post.status != 200:
+            data = json.dumps(post.body or {}).encode()
+            kind = f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+            writer.write(f"HTTP/1.1 {post.status} X\r\n{kind}{extra}\r\n".encode() + data)
+            await writer.drain()
+            return True
+        kind = "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+        writer.write(f"HTTP/1.1 200 OK\r\n{kind}{extra}\r\n".encode())
+        for event in post.events:
+            self._http.event(event)
+            data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+            writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        await writer.drain()
+        if post.hold:
+            await reader.read(1)
+        if post.hold or post.cut:
+            return False
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+
+
+@asynccontextmanager
+async def running(*sockets: SocketScript | Refuse, posts: Sequence[Post] = ()) -> AsyncIterator[ScriptedService]:
+    """A started service; on a clean exit it stops, and fails the test where `verify` does."""
+    service = await ScriptedService(sockets, posts).start()
+    try:
+        yield service
+    finally:
+        await service.stop()
+    service.verify()
