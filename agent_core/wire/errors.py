@@ -1,0 +1,131 @@
+"""Error codes of the wire: what each means, how the service writes it, what the client may do about it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from agent_core.errors import AuthError, Retry, ServiceError
+from agent_core.wire.error_forms import read_error_fields
+from agent_core.wire.generated.events import ErrorEvent
+from agent_core.wire.generated.types import ErrorBody
+from agent_core.wire.head import read_head
+from agent_core.wire.response import ResponseError
+
+
+class CodeRule(NamedTuple):
+    """`status` is HTTP-like; `param` the field that the code always speaks of, None if it differs from case to case."""
+
+    status: int
+    type: str
+    retry: Retry
+    param: str | None = None
+
+
+_REQUEST, _SERVER, _LIMIT, _AUTH = "invalid_request_error", "server_error", "rate_limit_error", "authentication_error"
+
+CODES: dict[str, CodeRule] = {
+    "invalid_json": CodeRule(400, _REQUEST, Retry.NEVER),
+    "invalid_request": CodeRule(400, _REQUEST, Retry.NEVER),
+    "unsupported_event_type": CodeRule(400, _REQUEST, Retry.NEVER, "type"),
+    "message_too_large": CodeRule(413, _REQUEST, Retry.NEVER),
+    "model_not_found": CodeRule(404, _REQUEST, Retry.NEVER, "model"),
+    "not_found": CodeRule(404, _REQUEST, Retry.NEVER),
+    "previous_response_not_found": CodeRule(400, _REQUEST, Retry.NOW, "previous_response_id"),
+    "invalid_stream_id": CodeRule(400, _REQUEST, Retry.NEVER, "stream_id"),
+    "websocket_stream_limit_reached": CodeRule(400, _REQUEST, Retry.NEVER, "stream_id"),
+    "websocket_connection_limit_reached": CodeRule(400, _REQUEST, Retry.NOW),
+    "context_length_exceeded": CodeRule(400, _REQUEST, Retry.NEVER, "input"),
+    "invalid_prompt": CodeRule(400, _REQUEST, Retry.NEVER, "input"),
+    "invalid_api_key": CodeRule(401, _AUTH, Retry.NEVER),
+    "insufficient_quota": CodeRule(429, "insufficient_quota", Retry.NEVER),
+    "usage_limit_reached": CodeRule(429, _LIMIT, Retry.BACKOFF),
+    "usage_not_included": CodeRule(429, _LIMIT, Retry.NEVER),
+    "rate_limit_exceeded": CodeRule(429, _LIMIT, Retry.BACKOFF),
+    "server_error": CodeRule(500, _SERVER, Retry.BACKOFF),
+    "engine_failed": CodeRule(500, _SERVER, Retry.NEVER),
+    "server_is_overloaded": CodeRule(503, _SERVER, Retry.BACKOFF),
+    "slow_down": CodeRule(503, _SERVER, Retry.BACKOFF),
+    "vector_store_timeout": CodeRule(504, _SERVER, Retry.BACKOFF),
+    "data_residency_mismatch": CodeRule(400, _REQUEST, Retry.NEVER),
+    "bio_policy": CodeRule(400, _REQUEST, Retry.NEVER),
+    "cyber_policy": CodeRule(400, _REQUEST, Retry.NEVER),
+    "misalignment_policy_violation": CodeRule(400, _REQUEST, Retry.NEVER),
+}
+"""Codes that the service writes or that real services are known to send."""
+
+STEER_CODES = (
+    "response_not_found",
+    "invalid_input",
+    "steering_not_supported",
+    "too_many_pending_steers",
+    "response_already_completed",
+    "response_not_active",
+    "successor_creation_failed",
+)
+
+
+def error_event(
+    code: str,
+    message: str,
+    *,
+    param: str | None = None,
+    status: int | None = None,
+    stream_id: str | None = None,
+    sequence_number: int | None = None,
+    headers: dict[str, str] | None = None,
+) -> ErrorEvent:
+    """An `error` as the service writes it, always with a numeric status. `code` must be in CODES unless `status` is given."""
+    rule = CODES.get(code) or CodeRule(status or 500, _SERVER if (status or 500) >= 500 else _REQUEST, Retry.NEVER)
+    return ErrorEvent(
+        status=status or rule.status,
+        error=ErrorBody(type=rule.type, code=code, message=message, param=param or rule.param, headers=headers),
+        stream_id=stream_id,
+        sequence_number=sequence_number,
+    )
+
+
+def read_error_body(data: bytes | str, status: int) -> ErrorEvent:
+    """The body of an HTTP answer with an error status, whatever it holds. Never raises."""
+    event = read_error_fields(read_head(data))
+    event.status = status
+    return event
+
+
+def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
+    """The exception for an `error` event or for the `error` of a failed response."""
+    if isinstance(error, ErrorEvent):
+        body, status, headers = error.error, error.status, error.error.headers or {}
+        code = body.code or body.type or "server_error"
+        message, param = body.message, body.param
+    else:
+        code, status, headers = error.code or error.type or "server_error", None, {}
+        message, param = error.message, error.param
+    rule = CODES.get(code)
+    if status in (401, 403) or (rule is not None and rule.type == _AUTH):
+        return AuthError(message or "The service refused the key.")
+    return ServiceError(
+        message or f"The service answered with {code}.",
+        code=code,
+        status=status,
+        param=param,
+        retry=rule.retry if rule is not None else _retry_by_status(status),
+        retry_after_s=retry_after_s(headers),
+    )
+
+
+def _retry_by_status(status: int | None) -> Retry:
+    if status is not None and (status in (408, 409, 429) or status >= 500):
+        return Retry.BACKOFF
+    return Retry.NEVER
+
+
+def retry_after_s(headers: dict[str, str]) -> float | None:
+    """Seconds from `retry-after-ms` or `retry-after`; None without them and for the HTTP-date form, which needs a clock."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            value = float(headers.get(name, ""))
+        except ValueError:
+            continue
+        if 0 <= value < float("inf"):
+            return value * unit
+    return None

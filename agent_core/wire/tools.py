@@ -1,0 +1,59 @@
+"""Tool definitions: one struct per kind, read strictly and once per tool set."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from agent_core.errors import WireError
+from agent_core.wire.codec import UNREADABLE, misfit, read
+from agent_core.wire.generated.tools import *  # noqa: F403
+from agent_core.wire.generated.tools import TOOLS, CustomTool, FunctionTool, NamespaceTool, ToolDefinition
+from agent_core.wire.generated.types import GrammarFormat
+from agent_core.wire.head import read_head
+
+GRAMMARS = ("lark", "regex")
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(ToolDefinition)
+
+
+def tool_type(tool: ToolDefinition) -> str:
+    """The `type` on the wire."""
+    return str(tool.__struct_config__.tag)
+
+
+def read_tools(raw: Raw | bytes, path: str = "tools") -> list[ToolDefinition]:
+    """A `tools` array; null is an empty one. Raises WireError with the path of the misfit, `tools[2].name`."""
+    found: list[Raw] | None = read(raw, list[Raw] | None, path)
+    return [_read_tool(one, f"{path}[{index}]") for index, one in enumerate(found or ())]
+
+
+def _read_tool(raw: Raw, path: str) -> ToolDefinition:
+    try:
+        tool: ToolDefinition = _decoder().decode(raw)
+    except UNREADABLE as exc:
+        head = read_head(raw)
+        if head.is_object and head.type not in TOOLS:
+            reason = f"unknown tool type {head.type!r}" if head.type else "missing or not a string"
+            raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
+        raise misfit(exc, path) from exc
+    if isinstance(tool, NamespaceTool):
+        _check_named(tool, path)
+        for index, inner in enumerate(tool.tools):
+            _check_named(inner, f"{path}.tools[{index}]")
+    elif isinstance(tool, FunctionTool | CustomTool):
+        _check_named(tool, path)
+    return tool
+
+
+def _check_named(tool: FunctionTool | CustomTool | NamespaceTool, path: str) -> None:
+    if not tool.name:
+        raise WireError(f"{path}.name is empty.", param=f"{path}.name")
+    if isinstance(tool, CustomTool) and isinstance(tool.format, GrammarFormat) and tool.format.syntax not in GRAMMARS:
+        raise WireError(f"{path}.format.syntax: expected lark or regex.", param=f"{path}.format.syntax")
