@@ -199,7 +199,8 @@ def load(
         try:
             parsed = setting.parse(value)
         except (ValueError, TypeError):
-            raise ConfigError(where, setting.key, setting.expected, got=_shown(value)) from None
+            key = "" if layer == "flag" else setting.key
+            raise ConfigError(where, key, setting.expected, got=_shown(value)) from None
         values[setting.field] = parsed
         origins[setting.field] = Origin(layer, where)
 

@@ -46,9 +46,9 @@ async def nobody(question: Question) -> Decision | None:
 
 
 def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
-    """What a person is shown of a call, and what rules match: the command with folded white space, else the target."""
+    """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target."""
     value = arguments.get("command") or arguments.get("target") or arguments.get("path") or ""
-    return " ".join(str(value).split()) or name
+    return str(value).strip() or name
 
 
 class Policy:
@@ -59,8 +59,9 @@ class Policy:
         self._always: set[tuple[str, str]] = set()
 
     def decide(self, kind: Kind, name: str, subject: str) -> Verdict:
+        folded = [" ".join(line.split()) for line in (subject, *subject.splitlines())]
         for pattern in self._deny:
-            if fnmatch.fnmatchcase(subject, pattern):
+            if any(fnmatch.fnmatchcase(text, pattern) for text in folded):
                 return Verdict("deny", f"deny rule {pattern!r}")
         if kind != "command":
             return Verdict("allow", f"{kind} is free")

@@ -33,7 +33,7 @@ class _Item(msgspec.Struct):
     arguments: str | None = None
     input: str | None = None
     role: str | None = None
-    content: msgspec.Raw | None = None
+    content: msgspec.Raw = msgspec.Raw(b"[]")
 
 
 class _Part(msgspec.Struct):
@@ -55,7 +55,7 @@ def text_of(items: Iterable[bytes]) -> str:
     """The assistant's text in a reply's items, messages parted by a blank line."""
     texts = []
     for item in _read(items):
-        if item.type == "message" and item.content is not None:
+        if item.type == "message":
             try:
                 parts = _decode_parts(item.content)
             except msgspec.MsgspecError:

@@ -26,7 +26,7 @@ from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
-from agent_core.telemetry.stages import StageClock
+from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
 
 
@@ -148,7 +148,7 @@ class Session:
                 turn=turn_id,
                 status=status,
                 duration_ms=duration_ms,
-                stages_ms=stages.finish(ended_ns),
+                stages_ms=to_ms(stages.finish(ended_ns)),
                 calls=outcome.calls,
                 tools=outcome.tools,
             )

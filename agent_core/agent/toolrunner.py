@@ -49,11 +49,12 @@ class ToolRunner:
         self._front(ToolBegan(turn=self._turn, tool_call=call.call_id, name=call.name, arguments=call.arguments))
         self._emitter.emit(ToolStarted(session=self._session, turn=self._turn, tool_call=call.call_id, name=call.name))
         started_ns = self._clock.mono_ns()
+        self._stages.tool_started(call.call_id, started_ns)
         result = ToolResult(output="cancelled", status="cancelled")
         try:
             result = await self._toolbox.run(call.name, call.arguments, self._context(call))
         finally:
-            self._stages.tool(started_ns, self._clock.mono_ns())
+            self._stages.tool_ended(call.call_id, self._clock.mono_ns())
             self._finished(call, result, started_ns)
         return result
 
@@ -110,9 +111,10 @@ class ToolRunner:
     async def _ask(self, question: Question) -> Decision | None:
         """Open an approval, wait for its answer; it is withdrawn when the turn is cancelled."""
         opened_ns = self._clock.mono_ns()
-        self._emitter.emit(ApprovalOpened(
-                session=self._session, turn=self._turn, approval=question.approval, kind=question.kind
-            ))
+        self._stages.approval_opened(question.approval, opened_ns)
+        self._emitter.emit(
+            ApprovalOpened(session=self._session, turn=self._turn, approval=question.approval, kind=question.kind)
+        )
         self._front(
             ApprovalAsked(turn=self._turn, approval=question.approval, kind=question.kind, subject=question.subject)
         )
@@ -123,7 +125,7 @@ class ToolRunner:
             withdrawn = False
         finally:
             closed_ns = self._clock.mono_ns()
-            self._stages.approval(opened_ns, closed_ns)
+            self._stages.approval_closed(question.approval, closed_ns)
             outcome = "withdrawn" if withdrawn else decision or "deny"
             self._emitter.emit(
                 ApprovalResolved(

@@ -17,7 +17,7 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Reconnecting, Restarted, TextDelta
 from agent_core.telemetry.events import Status
-from agent_core.telemetry.stages import StageClock
+from agent_core.telemetry.stages import StageClock, ms_to_ns
 from agent_core.tools.port import ToolResult
 
 
@@ -72,9 +72,10 @@ class Turn:
     async def _call(self) -> list[bytes]:
         """One model call: stream it to the front end, keep its items before anything acts on them."""
         self._spent.calls += 1
-        request = msgspec.structs.replace(self._request, call=new_id("call"))
+        call_id = new_id("call")
+        request = msgspec.structs.replace(self._request, call=call_id)
         result: CallResult | None = None
-        started_ns = self._clock.mono_ns()
+        self._stages.call_started(call_id, self._clock.mono_ns())
         try:
             async with contextlib.aclosing(self._model.call(request)) as stream:
                 async for item in stream:
@@ -82,7 +83,9 @@ class Turn:
                     if isinstance(item, CallResult):
                         result = item
         finally:
-            self._stages.call(started_ns, self._clock.mono_ns(), result.timing.inference_ms if result else None)
+            inference_ms = result.timing.inference_ms if result else None
+            inference_ns = None if inference_ms is None else ms_to_ns(inference_ms)
+            self._stages.call_ended(call_id, self._clock.mono_ns(), inference_ns)
         if result is None:
             raise ServiceError("the service ended a call without a result", code="no_result")
         self._history.append(result.items, self._turn)

@@ -1,0 +1,151 @@
+"""The commands and their options. A command's own modules are imported when it runs, so that `--help` stays quick."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from agent_core.errors import LooplineError
+
+app = typer.Typer(
+    name="loopline",
+    help="A coding agent that keeps one WebSocket open to the model and shows where every millisecond and token goes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on stdout; the last is the summary.")]
+Transport = Annotated[
+    str | None, typer.Option(metavar="auto|websocket|http", help="How to reach the service. [default: auto]")
+]
+
+
+def run_app() -> None:
+    """Run the command line; every error of ours becomes one line, a hint and its exit code."""
+    try:
+        app()
+    except LooplineError as error:
+        print(f"loopline: {error.message}", file=sys.stderr)  # noqa: T201
+        if error.hint:
+            print(f"  hint: {error.hint}", file=sys.stderr)  # noqa: T201
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words. `-` reads it from stdin.")],
+    workspace: Annotated[
+        Path, typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in.", show_default="this folder")
+    ] = Path(),
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model of every call.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
+    ] = None,
+    approve: Annotated[
+        str | None,
+        typer.Option(metavar="auto|ask|never", help="ask: commands ask on the terminal. auto: nothing asks. "
+                     "never: what would ask is denied. [default: ask]"),
+    ] = None,
+    transport: Transport = None,
+    json: Json = False,
+    resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on with an earlier session.")] = None,
+) -> None:  # fmt: skip
+    """Do one task in a folder, then show what it took.
+
+    With neither OPENAI_API_KEY nor a base URL set, the embedded service answers with the model `repair`, a search over
+    program edits that fixes failing Python tests.
+
+    Exit codes: 0 done, 1 the task failed, 2 usage or configuration, 3 no service could be reached, 130 interrupted.
+    """
+    from agent_core.cli.run import RunOptions, run_task
+
+    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport}
+    sys.exit(run_task(RunOptions(task=task, workspace=workspace, flags=flags, json=json, resume=resume)))
+
+
+@app.command()
+def demo(
+    json: Json = False,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Leave the repaired sample in DIR (new or empty).")
+    ] = None,
+) -> None:
+    """Watch an agent fix a failing test over one WebSocket, then the same over HTTP. Needs no key."""
+    from agent_core.cli.demo import run_demo
+
+    sys.exit(run_demo(json=json, keep=keep))
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 0,
+    api_key: Annotated[
+        str | None,
+        typer.Option(metavar="K", help="Key that clients send. [default: LOOPLINE_API_KEY, else random, shown once]"),
+    ] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(metavar="F", help="Written once listening: url and pid as JSON.")
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None, typer.Option(metavar="H", help="Further Host names to accept; repeatable.")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where responses with store=true are kept.")
+    ] = None,
+    connection_minutes: Annotated[float, typer.Option(help="Life of a connection.")] = 60.0,
+    keepalive_s: Annotated[float, typer.Option(help="Silence after which a running response says it runs.")] = 15.0,
+    no_websocket: Annotated[bool, typer.Option("--no-websocket", help="Answer upgrades with 426.")] = False,
+    rollout: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What the model `scripted` plays.")
+    ] = None,
+    without: Annotated[
+        str | None,
+        typer.Option(metavar="FEATURE,…", help="Switch mechanisms off, to measure what they give: "
+                     "render-cache, screen-incremental, route-cache, settle-overlap, digest."),
+    ] = None,
+    parent_pipe: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:  # fmt: skip
+    """Run the Responses service: HTTP and WebSocket under /v1, models `repair` and `scripted`."""
+    from agent_core.cli.serve import serve_command
+
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "api_key": api_key,
+        "ready_file": ready_file,
+        "allowed_hosts": tuple(allowed_host or ()),
+        "store": store,
+        "connection_minutes": connection_minutes,
+        "keepalive_s": keepalive_s,
+        "websocket": not no_websocket,
+        "rollout": rollout,
+        "without": without,
+        "parent_pipe": parent_pipe,
+    }
+    sys.exit(serve_command(options))
+
+
+def _version(value: bool) -> None:
+    if value:
+        from agent_core import __version__
+
+        typer.echo(f"loopline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of all commands."""
