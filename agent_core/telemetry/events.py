@@ -51,6 +51,8 @@ class TurnFinished(Event, frozen=True, kw_only=True, tag="turn.finished"):
     stages_ms: dict[str, float]
     calls: int
     tools: int
+    clamped: int = 0
+    """Negative durations that the source set to 0 while it measured."""
 
 
 class CallSent(Event, frozen=True, kw_only=True, tag="call.sent"):
@@ -61,6 +63,8 @@ class CallSent(Event, frozen=True, kw_only=True, tag="call.sent"):
     input_items: int
     bytes_up: int
     warmup: bool = False
+    bytes_full: int | None = None
+    """What the same create would have weighed with its whole input; None if the source does not count it."""
 
 
 class CallFirstEvent(Event, frozen=True, kw_only=True, tag="call.first_event"):
@@ -100,6 +104,10 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
     error_code: str | None = None
     cost_usd: float | None = None
     service_stages_ms: dict[str, float] | None = None
+    chunk_gaps: dict[int, int] | None = None
+    """Gaps between deltas as buckets of `sketch.Sketch(GAP_ERROR)`, in ms; None without two deltas."""
+    clamped: int = 0
+    """Negative durations that the source set to 0 while it measured."""
 
 
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
@@ -158,7 +166,7 @@ class ConnectionClosed(Event, frozen=True, kw_only=True, tag="connection.closed"
 
 
 class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
-    """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools that the engine can't use."""
+    """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools it can't use."""
 
     response_id: str
     stages_ms: dict[str, float]
