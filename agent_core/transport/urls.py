@@ -1,4 +1,5 @@
-"""Where the Responses service is: the socket's and the POST's URL, both from one base URL.
+"""Where the Responses service is: the socket's and the POST's URL, both from one base URL, and how to say it is not
+there.
 
 `http(s)` and `ws(s)` stand for each other, `/responses` is appended to the path, the query is kept. Source: OpenAI
 guide "WebSocket mode"; openai-python `_prepare_url`.
@@ -6,10 +7,11 @@ guide "WebSocket mode"; openai-python `_prepare_url`.
 
 from __future__ import annotations
 
+import ssl
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from agent_core.errors import ConfigError
+from agent_core.errors import ConfigError, ServiceUnreachable
 
 _PLAIN = {"http": "http", "ws": "http", "https": "https", "wss": "https"}
 _SOCKET = {"http": "ws", "https": "wss"}
@@ -35,6 +37,15 @@ def is_loopback(base_url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def unreachable(url: str, failure: OSError) -> ServiceUnreachable:
+    """`failure` of reaching `url`, in words that name the address without its query."""
+    hint = "check that the service runs there, and base_url"
+    if isinstance(failure, ssl.SSLCertVerificationError):
+        hint = "the certificate is not trusted here; set SSL_CERT_FILE to the authority that signed it"
+    reason = failure.strerror or type(failure).__name__
+    return ServiceUnreachable(f"nothing answers at {url.partition('?')[0]}: {reason}", hint=hint)
 
 
 def _endpoint(base_url: str) -> SplitResult:

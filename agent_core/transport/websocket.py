@@ -25,8 +25,8 @@ from agent_core.errors import (
     ServiceError,
     ServiceUnreachable,
 )
-from agent_core.transport.retry_after import retry_after_s
-from agent_core.transport.urls import is_loopback
+from agent_core.transport.urls import is_loopback, unreachable
+from agent_core.wire.errors import retry_after_s
 
 MAX_FRAME_BYTES: Final = 16 * 1024 * 1024 - 1024
 """Largest frame we send. OpenAI closes with 1009 above 16 MiB; 16,777,000 bytes still pass
@@ -194,16 +194,6 @@ class WebSocket:
             self._wake()
 
 
-def unreachable(url: str, failure: OSError) -> ServiceUnreachable:
-    """`failure` of reaching `url`, in words that name the address without its query."""
-    address = url.partition("?")[0]
-    reason = failure.strerror or type(failure).__name__
-    hint = "check that the service runs there, and base_url"
-    if "CERTIFICATE" in str(getattr(failure, "reason", "")):
-        hint = "the certificate is not trusted here; set SSL_CERT_FILE to the authority that signed it"
-    return ServiceUnreachable(f"nothing answers at {address}: {reason}", hint=hint)
-
-
 def _closed(closed: ws_errors.ConnectionClosed) -> ConnectionLost:
     code = closed.rcvd.code if closed.rcvd is not None else None
     if code is None and closed.sent is not None and closed.sent.code != 1000:
@@ -222,7 +212,7 @@ def _refused(refusal: ws_errors.InvalidStatus) -> AuthError | HandshakeRefused |
             code="rate_limit_exceeded" if status == 429 else "server_is_overloaded",
             status=status,
             retry=Retry.BACKOFF,
-            retry_after_s=retry_after_s(refusal.response.headers.get("Retry-After")),
+            retry_after_s=retry_after_s({"retry-after": refusal.response.headers.get("Retry-After", "")}),
         )
     return HandshakeRefused(f"the service refused the WebSocket (HTTP {status})", status=status)
 

@@ -1,0 +1,166 @@
+"""The HTTP shell: one POST, its answer as the same events that a WebSocket carries.
+
+Owns the pool of kept-alive connections. httpx is imported with the first POST, since a session over WebSocket never
+needs it. It decides nothing; an HTTP status that is no success becomes the exception of its error body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.request import getproxies
+
+from agent_core.errors import AuthError, ConnectionLost, ProtocolError, ServiceError, ServiceUnreachable, WireError
+from agent_core.transport.urls import is_loopback, unreachable
+from agent_core.wire.errors import read_error_body, retry_after_s, to_exception
+from agent_core.wire.sse import SseDecoder
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_ERROR_BODY_BYTES: Final = 64 * 1024
+KEEPALIVE_S: Final = 120.0
+"""How long an idle connection is kept for the next POST."""
+
+END_S: Final = 0.05
+"""How long the end of a body may take after the response's last event; normally it came with it."""
+
+_LIVENESS: Final = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3}
+"""Seconds of silence until TCP probes a peer, between probes, and how many may go unanswered: HTTP has no pings."""
+
+
+class HttpStream:
+    """The answer to one POST. One consumer may `receive`."""
+
+    def __init__(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
+        self._response, self._chunks = response, chunks
+        self._decoder = SseDecoder()
+
+    async def receive(self, silence_s: float | None = None) -> list[bytes]:
+        """The events of the next piece that holds any, encoded; waits for it.
+
+        Raises ConnectionLost at the end of the stream, when the connection breaks, or after `silence_s` seconds
+        without a byte (None: no limit); ProtocolError for what is no event stream.
+        """
+        import httpx
+
+        while True:
+            try:
+                async with asyncio.timeout(silence_s):
+                    chunk = await anext(self._chunks, None)
+            except TimeoutError:
+                raise ConnectionLost(f"the service sent nothing for {silence_s:g} s") from None
+            except httpx.HTTPError as failure:
+                raise ConnectionLost(f"the answer broke off ({type(failure).__name__})") from None
+            if chunk is None:
+                raise ConnectionLost("the answer ended before the response did")
+            try:
+                messages = self._decoder.feed(chunk)
+            except WireError as failure:
+                raise ProtocolError(f"the answer is no event stream: {failure.message}") from None
+            if messages:
+                return [message.data for message in messages]
+
+    async def finish(self) -> None:
+        """The response is over: read the body's end, so that its connection can serve the next POST, and close."""
+        with contextlib.suppress(TimeoutError, ConnectionLost, ProtocolError):
+            async with asyncio.timeout(END_S):
+                while True:
+                    await self.receive()
+        await self.close()
+
+    async def close(self) -> None:
+        """End the answer; a response that still runs is cancelled by that."""
+        await self._response.aclose()
+
+
+class Http:
+    """POSTs to one URL. Close it when the session ends."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], *, open_timeout_s: float = 15.0) -> None:
+        self._url, self._headers, self._open_timeout_s = url, dict(headers), open_timeout_s
+        self._client: httpx.AsyncClient | None = None
+
+    async def post(self, body: bytes) -> HttpStream:
+        """Send a create and wait for the head of the answer. Raises ServiceUnreachable, ConnectionLost, AuthError,
+        ServiceError (from the error body) or ProtocolError (a success that is no event stream)."""
+        import httpx
+
+        client = self._client = self._client or self._new_client()
+        request = client.build_request("POST", self._url, content=body)
+        try:
+            response = await client.send(request, stream=True)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
+            raise self._unreachable(failure) from None
+        except httpx.HTTPError as failure:
+            raise ConnectionLost(f"the request broke off ({type(failure).__name__})") from None
+        if response.status_code != 200:
+            raise await self._refused(response)
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith("text/event-stream"):
+            await response.aclose()
+            raise ProtocolError(f"the service answered with {kind or 'no content type'} instead of an event stream")
+        return HttpStream(response, response.aiter_raw())
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    def _new_client(self) -> httpx.AsyncClient:
+        import httpx
+
+        for noisy in ("httpx", "httpcore"):
+            # They log URLs and headers of every request, below WARNING.
+            logging.getLogger(noisy).setLevel(logging.WARNING)
+        options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1), (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
+        options += [(socket.IPPROTO_TCP, getattr(socket, o), v) for o, v in _LIVENESS.items() if hasattr(socket, o)]
+        limits = httpx.Limits(keepalive_expiry=KEEPALIVE_S)
+        direct = is_loopback(self._url) or not getproxies()
+        return httpx.AsyncClient(
+            headers=self._headers
+            | {"Content-Type": "application/json", "Accept": "text/event-stream", "Accept-Encoding": "identity"},
+            timeout=httpx.Timeout(None, connect=self._open_timeout_s, write=60.0),
+            limits=limits,
+            # A transport of our own can set socket options, but knows no proxy.
+            transport=httpx.AsyncHTTPTransport(limits=limits, socket_options=options) if direct else None,
+        )
+
+    def _unreachable(self, failure: Exception) -> ServiceUnreachable:
+        cause: BaseException | None = failure
+        while cause is not None and not isinstance(cause, OSError):
+            cause = cause.__cause__ or cause.__context__
+        return unreachable(self._url, cause if isinstance(cause, OSError) else TimeoutError())
+
+    async def _refused(self, response: httpx.Response) -> AuthError | ServiceError:
+        body = b""
+        try:
+            async with asyncio.timeout(self._open_timeout_s):
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > MAX_ERROR_BODY_BYTES:
+                        break
+        except (TimeoutError, OSError):
+            pass  # the status alone says enough
+        finally:
+            await response.aclose()
+        status = response.status_code
+        event = read_error_body(body, status)
+        headers = {name.lower(): value for name, value in response.headers.items()}
+        wait = retry_after_s(headers)
+        if wait is not None and event.error.headers is None:
+            event.error.headers = {"retry-after": str(wait)}
+        if status in (401, 403):
+            return AuthError(f"the service refused the key (HTTP {status})", hint="check OPENAI_API_KEY")
+        if not event.error.code and not event.error.type:
+            event.error.code = f"http_{status}"
+        if not event.error.message:
+            event.error.message = f"the service answered with HTTP {status}"
+        error = to_exception(event)
+        if status == 404:
+            error.hint = "check base_url and the model's name"
+        return error
