@@ -1,0 +1,216 @@
+"""The tool `checks`: finds and runs the project's tests, and gives counts and failures."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agent_core.errors import ToolError
+from agent_core.tools import schema
+from agent_core.tools.background import off_loop
+from agent_core.tools.environment import Interpreter, find_interpreter
+from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
+from agent_core.tools.processes import Command, Outcome, run_command
+from agent_core.tools.reports import Report, npm_report, pytest_report, unittest_report
+from agent_core.tools.runners import (
+    Project,
+    RunnerName,
+    choose,
+    look_at,
+    names_begin_in,
+    node_id,
+    pytest_arguments,
+    unittest_arguments,
+)
+from agent_core.tools.workspace import Workspace
+
+TIMEOUT_S = 600.0
+PROBE_TIMEOUT_S = 20.0
+LOOK_LIMIT_S = 10.0
+MAX_REPORT_BYTES = 16_000_000
+
+_HAS_PYTEST = "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('pytest') else 1)"
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """What to run: `argv` as executed, `shown` as people would type it. `folder` is where unittest's names begin."""
+
+    runner: RunnerName
+    argv: tuple[str, ...]
+    shown: str
+    folder: str = ""
+
+
+class ChecksTool:
+    """`checks`: first a line `checks: status=… failed=… …`, then the runner's output.
+
+    `data`: `status`, `runner`, `command`, `duration_s`, `failed`, `passed`, `errors`, `skipped` (None where the runner
+    did not tell) and `failures`, a list of {id, file, line, message}.
+    """
+
+    spec = ToolSpec(
+        name="checks",
+        description="Find and run the project's tests; target is a test file, folder or test id.",
+        parameters=schema.parameters({}, {"target": schema.STRING}),
+        kind="command",
+    )
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        environment: Mapping[str, str],
+        *,
+        python: str | None,
+        use_venv: bool,
+        timeout_s: float = TIMEOUT_S,
+    ) -> None:
+        self._workspace = workspace
+        self._environment = environment
+        self._python = python
+        self._use_venv = use_venv
+        self._timeout_s = timeout_s
+        self._has_pytest: dict[str, bool] = {}
+
+    async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        target: str | None = arguments.get("target") or None
+        root = self._workspace.root
+        if target is not None:
+            root, target = self._locate(target)
+        project = await off_loop(lambda job: look_at(root, job.tick), LOOK_LIMIT_S)
+        with tempfile.TemporaryDirectory(prefix="loopline-checks-") as scratch:
+            junit = Path(scratch, "junit.xml")
+            plan = await self._plan(root, project, target, junit)
+            if plan is None:
+                return _no_tests()
+            outcome = await run_command(
+                Command(argv=plan.argv, cwd=str(root), environment=self._environment, timeout_s=self._timeout_s),
+                context.progress,
+            )
+            report = _report(plan, outcome, junit, root)
+        return _result(plan, outcome, report, self._timeout_s)
+
+    def _locate(self, target: str) -> tuple[Path, str]:
+        """The root that a target lies in, and the target relative to it. Dotted names belong to the first root."""
+        path, colons, names = target.partition("::")
+        at = self._workspace.resolve(path)
+        if self._workspace.kind(at) is not None:
+            return Path(at.root), (at.relative or ".") + colons + names
+        if "/" in path or path.endswith(".py"):
+            raise ToolError(f"{at.shown}: no such file or folder", code="not_found")
+        if path.startswith("-"):
+            raise ToolError("a target is a path or a test id, not an option", code="bad_arguments")
+        return self._workspace.root, target
+
+    async def _plan(self, root: Path, project: Project, target: str | None, junit: Path) -> _Plan | None:
+        interpreter: Interpreter | None = None
+        has_pytest = False
+        if project.test_files or project.pytest_configured:
+            interpreter = find_interpreter(
+                root, setting=self._python, environment=self._environment, use_venv=self._use_venv
+            )
+            if project.pytest_configured or project.plain_tests or not project.unittest_tests:
+                has_pytest = await self._interpreter_has_pytest(interpreter.path, root)
+        runner = choose(project, has_pytest=has_pytest)
+        if runner == "npm":
+            return self._npm(target)
+        if runner is None or interpreter is None:
+            return None
+        if runner == "pytest":
+            arguments = pytest_arguments(node_id(root, "", target) if target else None, str(junit))
+            shown = ["python", "-m", "pytest", *arguments[-1:]] if target else ["python", "-m", "pytest"]
+        else:
+            arguments = unittest_arguments(root, project, target)
+            shown = ["python", *arguments]
+        folder = names_begin_in(arguments) if runner == "unittest" else ""
+        return _Plan(runner, (interpreter.path, *arguments), shlex.join(shown), folder)
+
+    def _npm(self, target: str | None) -> _Plan:
+        npm = shutil.which("npm", path=self._environment.get("PATH"))
+        if npm is None:
+            raise ToolError("the tests run by npm, which is not on PATH", code="no_runner")
+        extra = ["--", target] if target else []
+        return _Plan("npm", (npm, "test", "--silent", *extra), shlex.join(["npm", "test", *extra]))
+
+    async def _interpreter_has_pytest(self, path: str, root: Path) -> bool:
+        if path not in self._has_pytest:
+            outcome = await run_command(
+                Command(
+                    argv=(path, "-c", _HAS_PYTEST),
+                    cwd=str(root),
+                    environment=self._environment,
+                    timeout_s=PROBE_TIMEOUT_S,
+                )
+            )
+            self._has_pytest[path] = outcome.exit_code == 0
+        return self._has_pytest[path]
+
+
+def _report(plan: _Plan, outcome: Outcome, junit: Path, root: Path) -> Report:
+    if outcome.stopped_by:
+        return Report(status="error")
+    if plan.runner == "npm":
+        return npm_report(outcome.output, outcome.exit_code, str(root))
+    if plan.runner == "unittest":
+        report = unittest_report(outcome.output, str(root))
+        named = (msgspec.structs.replace(item, id=node_id(root, plan.folder, item.id)) for item in report.failures)
+        return msgspec.structs.replace(report, failures=tuple(named))
+    try:
+        xml = junit.read_bytes() if junit.stat().st_size <= MAX_REPORT_BYTES else None
+    except OSError:
+        xml = None
+    return pytest_report(xml, outcome.exit_code, str(root))
+
+
+def _no_tests() -> ToolResult:
+    line = "checks: status=none failed=0 passed=0 errors=0 skipped=0 duration_s=0.00 runner=none command=none"
+    return ToolResult(
+        output=f"{line}\nno tests found: no test_*.py or *_test.py, no pytest settings, no test script in package.json",
+        summary="no tests found",
+        data={"status": "none", "runner": None, "command": None, "failures": []},
+    )
+
+
+def _result(plan: _Plan, outcome: Outcome, report: Report, timeout_s: float) -> ToolResult:
+    counts = {
+        "failed": report.failed,
+        "passed": report.passed,
+        "errors": report.errors,
+        "skipped": report.skipped,
+    }
+    shown = " ".join(f"{name}={'?' if count is None else count}" for name, count in counts.items())
+    ran = f"duration_s={outcome.duration_s:.2f} runner={plan.runner} command={plan.shown}"
+    lines = [f"checks: status={report.status} {shown} {ran}", outcome.output]
+    if outcome.stopped_by == "time":
+        lines.append(f"timed out after {timeout_s:g} s")
+    elif outcome.stopped_by:
+        lines.append("stopped: too much output")
+    return ToolResult(
+        output="\n".join(line for line in lines if line),
+        status="timeout" if outcome.stopped_by == "time" else "ok",
+        summary=_summary(report),
+        data={
+            "status": report.status,
+            "runner": plan.runner,
+            "command": plan.shown,
+            "exit_code": outcome.exit_code,
+            "duration_s": round(outcome.duration_s, 3),
+            **counts,
+            "failures": [msgspec.to_builtins(failure) for failure in report.failures],
+        },
+    )
+
+
+def _summary(report: Report) -> str:
+    if report.status == "none":
+        return "no tests found"
+    if report.failed is None or report.passed is None:
+        return {"passed": "passed", "failed": "failed"}.get(report.status, "the test runner did not get through")
+    parts = [f"{report.failed} failed"] if report.failed else []
+    parts += [f"{report.errors} errors"] if report.errors else []
+    return ", ".join([*parts, f"{report.passed} passed"])

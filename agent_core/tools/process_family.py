@@ -1,0 +1,170 @@
+"""Which processes belong to a command, also when they left its group: found through Linux's /proc.
+
+A process belongs if it is in the command's session, descends from it, carries the command's mark in its environment,
+or holds the command's output pipe. What cleared its environment, closed all files, forked twice and made its own
+session is not found; only a sandbox with its own process space can hold that.
+"""
+
+# Plain strings: /proc is read many times while processes end.
+# ruff: noqa: PTH115, PTH208
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+MARK = "LOOPLINE_COMMAND"
+"""Environment variable that every process of a command inherits."""
+
+_PROC = Path("/proc")
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A live process. `start_ticks` tells it from a later one with the same number."""
+
+    pid: int
+    start_ticks: int
+
+
+class _Stat(msgspec.Struct, frozen=True):
+    state: str
+    parent: int
+    session: int
+    start_ticks: int
+
+
+class Family:
+    """The processes of one command. `leader` is its first process, which leads a session of its own."""
+
+    def __init__(self, leader: int, mark: str, output_pipe: int | None = None) -> None:
+        self.leader = leader
+        self._mark = f"{MARK}={mark}".encode()
+        self._pipe = f"pipe:[{os.fstat(output_pipe).st_ino}]" if output_pipe is not None else None
+        first = _stat(leader)
+        self._since = first.start_ticks if first is not None else None
+
+    def members(self) -> list[Member]:
+        """All live processes of the command at this moment; zombies do not count."""
+        table = _table()
+        if table is None:
+            return [Member(self.leader, 0)] if _group_lives(self.leader) else []
+        found = {pid for pid, stat in table.items() if stat.session == self.leader or pid == self.leader}
+        for pid, stat in table.items():
+            if (
+                pid not in found
+                and (self._since is None or stat.start_ticks >= self._since)
+                and self._carries_mark(pid)
+            ):
+                found.add(pid)
+        _add_descendants(found, table)
+        found.discard(os.getpid())
+        return [
+            Member(pid, table[pid].start_ticks)
+            for pid in sorted(found)
+            if pid in table and table[pid].state not in "ZX"
+        ]
+
+    def group_lives(self) -> bool:
+        """True if something is left of the command's first process group. Cheap: one system call."""
+        return _group_lives(self.leader)
+
+    def signal(self, number: signal.Signals) -> list[Member]:
+        """Send `number` to all members; they are returned."""
+        members = self.members()
+        for member in members:
+            _send(member, number)
+        if not _PROC.is_dir():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.leader, number)
+        return members
+
+    def _carries_mark(self, pid: int) -> bool:
+        try:
+            environment = (_PROC / str(pid) / "environ").read_bytes()
+        except OSError:
+            return False
+        return self._mark in environment.split(b"\0") or (self._pipe is not None and _holds(pid, self._pipe))
+
+
+def command_line(member: Member) -> str:
+    """What the process was started as, for people; its number if that can't be read."""
+    try:
+        raw = (_PROC / str(member.pid) / "cmdline").read_bytes()
+    except OSError:
+        raw = b""
+    words = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    return words[:120] or f"process {member.pid}"
+
+
+def _table() -> dict[int, _Stat] | None:
+    """All processes, or None where there is no /proc."""
+    try:
+        names = os.listdir(_PROC)
+    except OSError:
+        return None
+    found = ((int(name), _stat(int(name))) for name in names if name.isdecimal())
+    return {pid: stat for pid, stat in found if stat is not None}
+
+
+def _stat(pid: int) -> _Stat | None:
+    try:
+        raw = (_PROC / str(pid) / "stat").read_bytes()
+    except OSError:
+        return None
+    # proc(5): the name may hold anything, so count from its closing bracket: state is field 3.
+    fields = raw[raw.rfind(b")") + 2 :].split()
+    return _Stat(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+
+
+def _add_descendants(found: set[int], table: dict[int, _Stat]) -> None:
+    children: dict[int, list[int]] = {}
+    for pid, stat in table.items():
+        children.setdefault(stat.parent, []).append(pid)
+    waiting = list(found)
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in found:
+                found.add(child)
+                waiting.append(child)
+
+
+def _holds(pid: int, pipe: str) -> bool:
+    folder = _PROC / str(pid) / "fd"
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    for name in names:
+        with suppress(OSError):
+            if os.readlink(folder / name) == pipe:
+                return True
+    return False
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _send(member: Member, number: signal.Signals) -> None:
+    """Signal exactly this process, never a later one with its number."""
+    try:
+        handle = os.pidfd_open(member.pid)
+    except (AttributeError, OSError):
+        return
+    try:
+        now = _stat(member.pid)
+        if now is not None and now.start_ticks == member.start_ticks:
+            with suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(handle, number)
+    finally:
+        os.close(handle)

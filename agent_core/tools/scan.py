@@ -1,0 +1,187 @@
+"""Looking for a pattern in the files of a tree: plain, synchronous work with its bounds handed in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+from pathspec import GitIgnoreSpec
+
+from agent_core.errors import ToolError
+from agent_core.tools import disk, text
+from agent_core.tools.walk import walk
+
+MAX_LINE_CHARACTERS = 300
+"""A longer line is shown cut, around its first match."""
+
+MAX_MATCHED_CHARACTERS = 4_000
+"""Of a longer line (minified code) only so much is looked at."""
+
+
+class Start(msgspec.Struct, frozen=True):
+    """Where to look: a folder or one file. `top` is put before the shown paths ("" for the first root)."""
+
+    root: str
+    relative: str
+    top: str
+    is_file: bool
+
+
+class Limits(msgspec.Struct, frozen=True):
+    hits: int = 200
+    output_characters: int = 32_000
+    file_bytes: int = 4_000_000
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What to look for. `literal`: `pattern` is plain text. `globs` empty: all files."""
+
+    pattern: str
+    literal: bool
+    globs: tuple[str, ...] = ()
+
+
+class Hit(msgspec.Struct, frozen=True):
+    path: str
+    line: int
+    text: str
+
+
+class Found(msgspec.Struct):
+    """`stopped` says why there may be more, "" if everything was looked at."""
+
+    hits: list[Hit] = msgspec.field(default_factory=list)
+    files: int = 0
+    files_searched: int = 0
+    secret_files: int = 0
+    stopped: str = ""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """`tick` may raise to give up; `late` is true after the time limit."""
+
+    tick: Callable[[], None]
+    late: Callable[[], bool]
+    is_secret: Callable[[str], bool]
+    buffers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Texts of open buffers by absolute path; they stand in for what is on disk."""
+
+
+def scan(query: Query, starts: list[Start], limits: Limits, bounds: Bounds) -> Found:
+    """All hits in walking order."""
+    find = _finder(query)
+    needle = query.pattern.encode() if query.literal else b""
+    found = Found()
+    room = limits.output_characters
+    for start in starts:
+        for relative in _files(start, query.globs, bounds):
+            if bounds.late():
+                found.stopped = "time limit"
+                return found
+            bounds.tick()
+            if bounds.is_secret(relative):
+                found.secret_files += 1
+                continue
+            content = _content(start, relative, needle, limits, bounds)
+            if content is None:
+                continue
+            found.files_searched += 1
+            before = len(found.hits)
+            path = f"{start.top}/{relative}" if start.top else relative
+            for number, line in _matches(find, content):
+                if len(found.hits) >= limits.hits:
+                    found.stopped = f"more than {limits.hits} hits"
+                elif room < 0:
+                    found.stopped = "output limit"
+                else:
+                    found.hits.append(Hit(path, number, line))
+                    room -= len(line) + len(path)
+                    continue
+                break
+            found.files += len(found.hits) > before
+            if found.stopped:
+                return found
+    return found
+
+
+def glob_spec(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
+    """Raises ToolError for a glob that is none."""
+    if not globs:
+        return None
+    try:
+        return GitIgnoreSpec.from_lines(globs)
+    except ValueError as error:
+        raise ToolError(f"glob: {error}", code="bad_arguments") from error
+
+
+def expand_braces(glob: str) -> tuple[str, ...]:
+    """`*.{js,ts}` as `*.js` and `*.ts`; at most 64 of them."""
+    found = [glob]
+    for _ in range(6):
+        step: list[str] = []
+        for item in found:
+            match = re.search(r"\{([^{}]*,[^{}]*)\}", item)
+            if match is None:
+                step.append(item)
+                continue
+            step.extend(item[: match.start()] + choice + item[match.end() :] for choice in match[1].split(","))
+        if step == found:
+            break
+        found = step[:64]
+    return tuple(found)
+
+
+def _finder(query: Query) -> Callable[[str], int]:
+    """Where in a line the pattern first matches, -1 if nowhere."""
+    if query.literal:
+        return lambda line: line.find(query.pattern)
+    compiled = re.compile(query.pattern)
+
+    def find(line: str) -> int:
+        match = compiled.search(line, 0, MAX_MATCHED_CHARACTERS)
+        return match.start() if match else -1
+
+    return find
+
+
+def _files(start: Start, globs: tuple[str, ...], bounds: Bounds) -> Iterator[str]:
+    if start.is_file:
+        yield start.relative
+        return
+    spec = glob_spec(globs)
+    for entry in walk(start.root, start.relative, tick=bounds.tick):
+        if entry.is_folder or entry.is_link:
+            continue
+        if spec is None or spec.check_file(entry.relative).include:
+            yield entry.relative
+
+
+def _content(start: Start, relative: str, needle: bytes, limits: Limits, bounds: Bounds) -> str | None:
+    """The text of a file, or None: binary, too large, unreadable, or surely without the needle."""
+    open_text = bounds.buffers.get(f"{start.root}/{relative}")
+    if open_text is not None:
+        return open_text
+    try:
+        data = disk.read_file(start.root, relative, relative, limits.file_bytes).data
+    except ToolError:
+        return None
+    if needle and needle.isascii() and needle not in data and b"\0" not in data[: text.BINARY_PROBE_BYTES]:
+        return None
+    decoded = text.decode(data)
+    return decoded[0] if decoded else None
+
+
+def _matches(find: Callable[[str], int], content: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split_lines(content), 1):
+        at = find(line)
+        if at >= 0:
+            yield number, _cut(line, at)
+
+
+def _cut(line: str, at: int) -> str:
+    if len(line) <= MAX_LINE_CHARACTERS:
+        return line
+    first = max(0, min(at - MAX_LINE_CHARACTERS // 4, len(line) - MAX_LINE_CHARACTERS))
+    end = first + MAX_LINE_CHARACTERS
+    return f"{'…' if first else ''}{line[first:end]}{'…' if end < len(line) else ''}"

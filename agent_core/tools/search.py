@@ -1,0 +1,112 @@
+"""The tool `search`: lines that match a regular expression. Bounded in hits, bytes and time; off the event loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from agent_core.errors import ToolError
+from agent_core.tools import schema
+from agent_core.tools.background import Job, off_loop
+from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
+from agent_core.tools.scan import Bounds, Found, Limits, Query, Start, expand_braces, glob_spec, scan
+from agent_core.tools.workspace import Location, Workspace, shown_path
+
+SEARCH_LIMIT_S = 10.0
+
+
+class SearchTool:
+    """`search`: `<path>:<line>:<text>` per hit; the last line starts with the count."""
+
+    spec = ToolSpec(
+        name="search",
+        description="Find lines that match a regular expression (Python syntax). glob limits the files, e.g. *.py.",
+        parameters=schema.parameters({"pattern": schema.STRING}, {"path": schema.STRING, "glob": schema.STRING}),
+        kind="read",
+    )
+
+    def __init__(self, workspace: Workspace, *, limit_s: float = SEARCH_LIMIT_S, limits: Limits | None = None) -> None:
+        self._workspace = workspace
+        self._limit_s = limit_s
+        self._limits = limits or Limits(file_bytes=workspace.max_text_bytes)
+
+    async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        query, remark = _query(arguments["pattern"], arguments.get("glob"))
+        given = [arguments["path"]] if "path" in arguments else list(self._workspace.roots)
+        starts = [self._start(self._workspace.resolve(path)) for path in given]
+        found = await off_loop(lambda job: self._scan(job, query, starts), self._limit_s)
+        if not found.hits and not found.stopped and not query.literal:
+            plain = Query(query.pattern, True, query.globs)
+            again = await off_loop(lambda job: self._scan(job, plain, starts), self._limit_s)
+            if again.hits:
+                found, remark = again, "[as a regular expression it matches nothing; these have it as plain text]"
+        return _result(found, remark)
+
+    def _scan(self, job: Job, query: Query, starts: list[Start]) -> Found:
+        bounds = Bounds(
+            tick=job.tick,
+            late=lambda: job.late,
+            is_secret=self._workspace.is_secret,
+            buffers=self._workspace.open_texts(),
+        )
+        return scan(query, starts, self._limits, bounds)
+
+    def _start(self, at: Location) -> Start:
+        kind = self._workspace.kind(at)
+        if kind is None:
+            raise ToolError(f"{at.shown}: no such file or folder", code="not_found")
+        if kind not in ("file", "directory"):
+            raise ToolError(f"{at.shown} is {kind}", code="not_a_file")
+        if kind == "file":
+            self._workspace.check_secret(at)
+        return Start(at.root, at.relative, self._workspace.top_of(at), kind == "file")
+
+
+def _query(pattern: str, glob: str | None) -> tuple[Query, str]:
+    """The query, and a remark if the pattern had to be taken as plain text."""
+    globs = expand_braces(glob) if glob else ()
+    glob_spec(globs)
+    if not pattern:
+        raise ToolError("the pattern is empty", code="bad_arguments")
+    if "\n" in pattern or "\r" in pattern:
+        raise ToolError("search works line by line; give one line of the text", code="bad_arguments")
+    plain = plain_text(pattern)
+    if plain is not None:
+        return Query(plain, True, globs), ""
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        return Query(pattern, True, globs), f"[not a regular expression ({error}); searched as plain text]"
+    return Query(pattern, False, globs), ""
+
+
+def plain_text(pattern: str) -> str | None:
+    """The text that a pattern without any operator stands for; None if it has one."""
+    if not _OPERATORS.isdisjoint(_ESCAPED.sub("", pattern)):
+        return None
+    return _ESCAPED.sub(r"\1", pattern)
+
+
+_ESCAPED = re.compile(r"\\([^\w\s])")
+_OPERATORS = frozenset("\\.^$*+?{}[]|()")
+
+
+def _result(found: Found, remark: str) -> ToolResult:
+    lines = [f"{shown_path(hit.path)}:{hit.line}:{hit.text}" for hit in found.hits]
+    if remark:
+        lines.append(remark)
+    if found.secret_files:
+        lines.append(f"[secret files left out: {found.secret_files}]")
+    count = f"{_plural(len(found.hits), 'hit')} in {_plural(found.files, 'file')}" if found.hits else "0 hits"
+    more = f" (stopped: {found.stopped}; narrow the pattern, path or glob)" if found.stopped else ""
+    lines.append(count + more)
+    return ToolResult(
+        output="\n".join(lines),
+        summary=count,
+        data={"hits": len(found.hits), "files": found.files, "complete": not found.stopped},
+    )
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

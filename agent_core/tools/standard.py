@@ -1,0 +1,49 @@
+"""The agent's standard toolbox, put together from the families."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from agent_core.tools.checks import ChecksTool
+from agent_core.tools.diagnostics import DiagnosticSource, DiagnosticsTool
+from agent_core.tools.edit import EditTool
+from agent_core.tools.environment import command_environment
+from agent_core.tools.files import ListTool, ReadTool
+from agent_core.tools.plan import PlanTool
+from agent_core.tools.port import Tool
+from agent_core.tools.search import SearchTool
+from agent_core.tools.shell import ShellTool
+from agent_core.tools.toolbox import Toolbox
+from agent_core.tools.workspace import Workspace
+
+
+def standard_toolbox(
+    workspace: Workspace,
+    *,
+    python: str | None = None,
+    trusted: bool = False,
+    use_venv: bool = False,
+    environment: Mapping[str, str] | None = None,
+    keep_variables: frozenset[str] = frozenset(),
+    diagnostics: DiagnosticSource | None = None,
+) -> Toolbox:
+    """All tools of a session. Close the toolbox when the session ends.
+
+    `python`: the setting of that name; None: it is looked for. `trusted`: the folder may configure git's hooks and its
+    virtual environment is used; `use_venv`: the latter alone (`loopline run -w`). `environment` None: this process's.
+    `keep_variables`: names that commands see although they look like secrets.
+    """
+    base = os.environ if environment is None else environment
+    commands = command_environment(base, trusted=trusted, keep=keep_variables)
+    tools: list[Tool] = [
+        ListTool(workspace),
+        ReadTool(workspace),
+        SearchTool(workspace),
+        EditTool(workspace),
+        ShellTool(workspace, commands),
+        ChecksTool(workspace, commands, python=python, use_venv=trusted or use_venv),
+        DiagnosticsTool(workspace, diagnostics),
+        PlanTool(),
+    ]
+    return Toolbox(tools)

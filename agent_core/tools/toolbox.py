@@ -1,0 +1,178 @@
+"""The toolbox: the one door to the tools. Owns argument checks, and that nothing but cancellation ever gets out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from agent_core.errors import ToolError
+from agent_core.tools.port import Kind, Tool, ToolContext, ToolResult, ToolSpec
+from agent_core.tools.text import printable
+
+log = logging.getLogger(__name__)
+
+MAX_WIRE_BYTES = 4096
+"""The definitions of the agent's own tools are sent with each call, so they stay within so many bytes of JSON."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A tool that holds something (processes) and wants to be told when the toolbox ends."""
+
+    async def close(self) -> None: ...
+
+
+class Toolbox:
+    """`tools` in the order in which the model sees them."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
+        self._wire = msgspec.json.encode([_wire_form(spec) for spec in self.specs])
+
+    def wire_json(self) -> bytes:
+        """The JSON array of function tools, always the same bytes."""
+        return self._wire
+
+    def kind(self, name: str) -> Kind | None:
+        """What a tool may do; None for an unknown name."""
+        tool = self._tools.get(name)
+        return tool.spec.kind if tool else None
+
+    async def run(self, name: str, arguments_json: str, context: ToolContext) -> ToolResult:
+        """Run a tool. Everything that goes wrong is a result with status "error"; only CancelledError is raised."""
+        try:
+            tool = self._find(name)
+            arguments = checked_arguments(tool.spec, arguments_json)
+            result = await tool.run(arguments, context)
+        except ToolError as error:
+            return failure(error)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            return failure(ToolError(f"{name}: {reason.lower()}", code="system"))
+        except Exception as error:
+            log.error("tool %s failed with %s", name, type(error).__name__)
+            return failure(ToolError(f"{name}: internal error ({type(error).__name__})", code="internal"))
+        return _cleaned(result)
+
+    async def close(self) -> None:
+        """End what the tools hold. Call once; the toolbox can't be used afterwards."""
+        for tool in self._tools.values():
+            if isinstance(tool, Closing):
+                await tool.close()
+
+    def _find(self, name: str) -> Tool:
+        tool = self._tools.get(name)
+        if tool is None:
+            raise ToolError(f"there is no tool {name[:80]!r}; there are {', '.join(self._tools)}", code="unknown_tool")
+        return tool
+
+
+def failure(error: ToolError) -> ToolResult:
+    """A refusal as a result for the model. `data.code` is the error's code."""
+    message = printable(error.message)
+    return ToolResult(
+        output=f"error: {message}", status="error", summary=message.split("\n", 1)[0], data={"code": error.code}
+    )
+
+
+def checked_arguments(spec: ToolSpec, arguments_json: str) -> dict[str, Any]:
+    """The arguments as a mapping that fits `spec.parameters`; optional ones given as null are left out.
+
+    Raises ToolError `bad_arguments` that names the argument, what was expected, and what the tool takes.
+    """
+    try:
+        decoded = msgspec.json.decode(arguments_json or "{}")
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise _bad(spec, f"the arguments are not JSON ({error})") from error
+    if not isinstance(decoded, dict):
+        raise _bad(spec, "the arguments are not a JSON object")
+    properties: Mapping[str, Any] = spec.parameters["properties"]
+    arguments: dict[str, Any] = {}
+    for key, value in decoded.items():
+        if key not in properties:
+            raise _bad(spec, f"unknown argument {key[:80]!r}")
+        if value is not None:
+            arguments[key] = _fitting(spec, key, value, properties[key])
+    for key in spec.parameters.get("required", ()):
+        if key not in arguments:
+            raise _bad(spec, f"{key!r} is missing")
+    return arguments
+
+
+def _fitting(spec: ToolSpec, key: str, value: Any, schema: Mapping[str, Any]) -> Any:
+    expected = schema["type"]
+    if expected == "string":
+        if isinstance(value, str):
+            return value
+    elif expected == "integer":
+        number = _integer(value)
+        if number is not None:
+            low, high = schema.get("minimum"), schema.get("maximum")
+            if (low is not None and number < low) or (high is not None and number > high):
+                raise _bad(
+                    spec, f"{key!r} is {number}; it goes from {low} to {high if high is not None else 'any number'}"
+                )
+            return number
+    elif expected == "boolean":
+        if isinstance(value, bool):
+            return value
+    elif expected == "array" and isinstance(value, list):
+        return [_fitting(spec, f"{key}[{index}]", item, schema["items"]) for index, item in enumerate(value)]
+    raise _bad(spec, f"{key!r} must be {_article(expected)}, got {_name_of(value)}")
+
+
+def _integer(value: Any) -> int | None:
+    """Models write 5, 5.0 and "5" for the same number."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and len(value) < 20 and value.strip().removeprefix("-").isdecimal():
+        return int(value)
+    return None
+
+
+def _bad(spec: ToolSpec, problem: str) -> ToolError:
+    required = spec.parameters.get("required", ())
+    takes = ", ".join(key if key in required else f"{key}?" for key in spec.parameters["properties"])
+    return ToolError(f"{spec.name}: {problem}; it takes {{{takes}}}", code="bad_arguments")
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+
+
+def _name_of(value: Any) -> str:
+    names = {
+        str: "a string",
+        bool: "a boolean",
+        int: "an integer",
+        float: "a number",
+        list: "an array",
+        dict: "an object",
+    }
+    return names.get(type(value), "null")
+
+
+def _wire_form(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": dict(spec.parameters),
+        "strict": False,
+    }
+
+
+def _cleaned(result: ToolResult) -> ToolResult:
+    """Texts that any JSON encoder takes."""
+    output, summary, diff = printable(result.output), printable(result.summary), printable(result.diff)
+    if (output, summary, diff) == (result.output, result.summary, result.diff):
+        return result
+    return msgspec.structs.replace(result, output=output, summary=summary, diff=diff)

@@ -1,0 +1,334 @@
+"""The workspace: the folders that tools may touch, and the texts in them.
+
+Owns: which paths belong (links resolved, confined to the roots), what the model has seen of each file, and the rule
+that a write needs the base it was made from. Open buffers of a host come in through `Documents`; without one, disk is
+all.
+"""
+
+# Plain strings: resolving is on the way of each read.
+# ruff: noqa: PTH112, PTH117, PTH118, PTH119
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import stat
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from agent_core.errors import ToolError
+from agent_core.tools import disk, text
+from agent_core.tools.changes import Change, Changes
+from agent_core.tools.secret_names import SecretRules
+
+MAX_TEXT_BYTES = 4_000_000
+"""A larger file is neither read nor edited by tools."""
+
+INLINE_BYTES = 256_000
+"""Up to here a file is read on the event loop: a thread would cost more than the read."""
+
+REMEMBERED_TEXTS = 256
+REMEMBERED_CHARACTERS = 64_000
+
+_UNSHOWABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^"')
+
+
+class OpenDocument(msgspec.Struct, frozen=True):
+    """A buffer of the host. `version` grows with each change; `unsaved`: the buffer differs from disk."""
+
+    content: str
+    version: int
+    unsaved: bool
+
+
+class Documents(Protocol):
+    """Open buffers of a host, by absolute path."""
+
+    def get(self, path: str) -> OpenDocument | None:
+        """The buffer, or None if the file is not open."""
+
+    def opened(self) -> Mapping[str, OpenDocument]:
+        """All open buffers at this moment."""
+
+    async def replace(self, path: str, base_version: int, content: str) -> bool:
+        """Change the buffer and save it. False if its version is no longer `base_version` or the host refused.
+
+        The wait inside is bounded by the host.
+        """
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A resolved path: `root` and `relative` ("" for the root itself) hold no links. People and models see `shown`."""
+
+    root: str
+    relative: str
+    shown: str
+
+    @property
+    def path(self) -> Path:
+        return Path(self.root, self.relative)
+
+
+class TextFile(msgspec.Struct, frozen=True):
+    """A file's text and everything needed to write it back. `version` None: from disk. `digest` names the content."""
+
+    at: Location
+    content: str
+    encoding: text.Encoding
+    digest: bytes
+    mode: int
+    version: int | None = None
+    unsaved: bool = False
+
+
+class Workspace:
+    """`roots` are folders; the first is where commands run. Raises ToolError `no_such_root` if one is missing."""
+
+    def __init__(
+        self,
+        roots: Sequence[Path | str],
+        *,
+        documents: Documents | None = None,
+        secrets: SecretRules | None = None,
+        max_text_bytes: int = MAX_TEXT_BYTES,
+    ) -> None:
+        if not roots:
+            raise ToolError("a workspace needs at least one folder", code="no_such_root")
+        self.roots = tuple(_real_directory(root) for root in roots)
+        self.max_text_bytes = max_text_bytes
+        self.changes = Changes()
+        self._documents = documents
+        self._secrets = secrets or SecretRules()
+        self._seen: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
+
+    @property
+    def root(self) -> Path:
+        """The first root."""
+        return Path(self.roots[0])
+
+    def resolve(self, given: str) -> Location:
+        """Where `given` (relative to a root, or absolute inside one) really is. It need not exist.
+
+        Raises ToolError `outside` for anything that leads out of the roots, also through links.
+        """
+        path = _unquoted(given)
+        if "\0" in path:
+            raise ToolError("a path can't hold a NUL character", code="bad_path")
+        try:
+            real = os.path.realpath(self._absolute(path))
+        except OSError as error:
+            raise ToolError(f"{given[:200]}: {os.strerror(error.errno or 0).lower()}", code="bad_path") from error
+        for root in self.roots:
+            if real == root:
+                return Location(root, "", self._shown(root, ""))
+            prefix = root if root.endswith("/") else root + "/"
+            if real.startswith(prefix):
+                relative = real[len(prefix) :]
+                return Location(root, relative, self._shown(root, relative))
+        raise ToolError(f"{given} is outside the workspace", code="outside")
+
+    def check_secret(self, at: Location) -> None:
+        """Raises ToolError `secret` for files that hold keys or passwords by their name."""
+        if self._secrets.match(at.relative):
+            raise ToolError(f"{at.shown} is on the list of secret files and stays closed to tools", code="secret")
+
+    def is_secret(self, relative: str) -> bool:
+        return self._secrets.match(relative)
+
+    async def read(self, given: str | Location) -> TextFile:
+        """The file's text: from the host's open buffer, else from disk. Raises ToolError with the reason."""
+        at = self.resolve(given) if isinstance(given, str) else given
+        self.check_secret(at)
+        if self._documents is not None:
+            document = self._documents.get(str(at.path))
+            if document is not None:
+                return self._from_buffer(at, document)
+        snapshot = await self._snapshot(at)
+        decoded = text.decode(snapshot.data)
+        if decoded is None:
+            raise ToolError(f"{at.shown} is a binary file ({len(snapshot.data):,} bytes)", code="binary")
+        return TextFile(at, decoded[0], decoded[1], snapshot.digest, snapshot.mode)
+
+    def note_seen(self, file: TextFile) -> None:
+        """The model was shown this content; later writes of the file are based on it."""
+        key = f"{file.at.root}\0{file.at.relative}"
+        kept = file.content if len(file.content) <= REMEMBERED_CHARACTERS else ""
+        self._seen[key] = (file.digest, kept)
+        self._seen.move_to_end(key)
+        while len(self._seen) > REMEMBERED_TEXTS:
+            self._seen.popitem(last=False)
+
+    def seen(self, file: TextFile) -> str | None:
+        """The content that the model was shown, if it was another than `file` has now; else None.
+
+        Kept only to say what changed, never written anywhere; "" if it was too long to keep.
+        """
+        entry = self._seen.get(f"{file.at.root}\0{file.at.relative}")
+        return entry[1] if entry is not None and entry[0] != file.digest else None
+
+    def open_texts(self) -> dict[str, str]:
+        """Texts of the host's open buffers by absolute path; empty without a host."""
+        if self._documents is None:
+            return {}
+        return {path: document.content for path, document in self._documents.opened().items()}
+
+    def top_of(self, at: Location) -> str:
+        """What stands before paths of this root when they are shown: "" for the first root."""
+        return "" if at.root == self.roots[0] else self._top(at.root)
+
+    def forget(self, at: Location) -> None:
+        self._seen.pop(f"{at.root}\0{at.relative}", None)
+
+    async def write(self, base: TextFile, content: str) -> TextFile:
+        """Replace the text of `base` by `content`, in the same encoding. Raises ToolError `changed` if it moved on."""
+        self.check_writable(base.at)
+        self.changes.note(base.at.shown, base.content)
+        if base.version is not None:
+            return await self._write_buffer(base, content)
+        data = self._encoded(base, content)
+        disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
+        written = TextFile(base.at, content, base.encoding, disk.digest_of(data), base.mode)
+        self.note_seen(written)
+        return written
+
+    async def create(self, at: Location, content: str) -> TextFile:
+        """A new UTF-8 file and its missing folders. Raises ToolError `changed` if something has that name."""
+        self.check_writable(at)
+        if not at.relative:
+            raise ToolError(f"{at.shown} is a directory", code="not_a_file")
+        data = _utf8(at, content)
+        self.changes.note(at.shown, None)
+        disk.replace_file(at.root, at.relative, at.shown, data, None)
+        written = TextFile(at, content, text.UTF8, disk.digest_of(data), 0o644)
+        self.note_seen(written)
+        return written
+
+    async def remove(self, base: TextFile) -> None:
+        """Delete the file. Raises ToolError `changed` if its content is no longer that of `base`."""
+        self.check_writable(base.at)
+        if base.version is not None:
+            raise ToolError(
+                f"{base.at.shown} is open in the editor; close it before deleting it", code="open_in_editor"
+            )
+        self.changes.note(base.at.shown, base.content)
+        disk.remove_file(base.at.root, base.at.relative, base.at.shown, base.digest)
+        self.forget(base.at)
+
+    async def net_changes(self) -> list[Change]:
+        """What the tools changed so far and is still different; files that can't be read count as gone."""
+        now: dict[str, str | None] = {}
+        for path in self.changes.paths():
+            try:
+                now[path] = (await self.read(path)).content
+            except ToolError:
+                now[path] = None
+        return self.changes.against(now)
+
+    def check_writable(self, at: Location) -> None:
+        """Raises ToolError for secrets and for what git and its hooks live on."""
+        self.check_secret(at)
+        if ".git" in at.relative.split("/"):
+            raise ToolError(f"{at.shown} belongs to git; tools don't write there", code="denied_path")
+
+    def kind(self, at: Location) -> str | None:
+        """ "file", "directory", another kind in words, or None if there is nothing."""
+        try:
+            mode = os.lstat(at.path).st_mode
+        except OSError:
+            return None
+        if stat.S_ISREG(mode):
+            return "file"
+        return "directory" if stat.S_ISDIR(mode) else disk.kind_of(mode)
+
+    def _absolute(self, path: str) -> str:
+        if os.path.isabs(path):
+            return path
+        first = os.path.join(self.roots[0], path)
+        if len(self.roots) > 1 and not os.path.lexists(first):
+            name, _, rest = path.partition("/")
+            for root in self.roots[1:]:
+                if os.path.basename(root) == name:
+                    return os.path.join(root, rest)
+            for root in self.roots[1:]:
+                if os.path.lexists(os.path.join(root, path)):
+                    return os.path.join(root, path)
+        return first
+
+    def _shown(self, root: str, relative: str) -> str:
+        if root == self.roots[0]:
+            return shown_path(relative or ".")
+        top = self._top(root)
+        return shown_path(f"{top}/{relative}" if relative else top)
+
+    def _top(self, root: str) -> str:
+        name = os.path.basename(root)
+        plain = not os.path.lexists(os.path.join(self.roots[0], name))
+        unique = sum(os.path.basename(other) == name for other in self.roots) == 1
+        return name if plain and unique else root
+
+    async def _snapshot(self, at: Location) -> disk.Snapshot:
+        arguments = (at.root, at.relative or ".", at.shown, self.max_text_bytes)
+        try:
+            size = os.lstat(at.path).st_size
+        except OSError:
+            size = 0
+        if size <= INLINE_BYTES:
+            return disk.read_file(*arguments)
+        return await asyncio.to_thread(disk.read_file, *arguments)
+
+    def _from_buffer(self, at: Location, document: OpenDocument) -> TextFile:
+        digest = disk.digest_of(document.content.encode("utf-8", "surrogatepass"))
+        return TextFile(at, document.content, text.UTF8, digest, 0o644, document.version, document.unsaved)
+
+    async def _write_buffer(self, base: TextFile, content: str) -> TextFile:
+        assert self._documents is not None and base.version is not None
+        if not await self._documents.replace(str(base.at.path), base.version, content):
+            raise ToolError(
+                f"{base.at.shown} changed in the editor in the meantime; nothing was written", code="changed"
+            )
+        written = self._from_buffer(base.at, OpenDocument(content, base.version + 1, False))
+        self.note_seen(written)
+        return written
+
+    def _encoded(self, base: TextFile, content: str) -> bytes:
+        try:
+            return base.encoding.encode(content)
+        except UnicodeEncodeError as error:
+            character = content[error.start]
+            where = f"{base.at.shown} is written in {base.encoding.label}, which has no U+{ord(character):04X}"
+            raise ToolError(f"{where}; nothing was written", code="not_encodable") from error
+
+
+def shown_path(relative: str) -> str:
+    """A path on one line: as it is, or as a JSON string if it holds control characters or bytes that are no text."""
+    return json.dumps(relative) if _UNSHOWABLE.search(relative) else relative
+
+
+def _unquoted(given: str) -> str:
+    if len(given) >= 2 and given.startswith('"') and given.endswith('"'):
+        try:
+            decoded = json.loads(given)
+        except ValueError:
+            return given
+        return decoded if isinstance(decoded, str) else given
+    return given or "."
+
+
+def _utf8(at: Location, content: str) -> bytes:
+    try:
+        return content.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ToolError(f"{at.shown}: the text holds a lone surrogate", code="not_encodable") from error
+
+
+def _real_directory(root: Path | str) -> str:
+    real = os.path.realpath(root)
+    if not os.path.isdir(real):
+        raise ToolError(f"{root}: no such folder", code="no_such_root")
+    return real
