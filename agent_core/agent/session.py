@@ -28,6 +28,7 @@ from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
 from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
+from agent_core.tools.workspace import Workspace
 
 
 class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +37,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     history: History
     model: Model
     toolbox: Toolbox
+    workspace: Workspace
     policy: Policy
     approver: Approver
     limits: Limits
@@ -93,6 +95,7 @@ class Session:
         turn = self._turn(turn_id, stages)
         parts.emitter.emit(TurnStarted(session=self.id, turn=turn_id))
         parts.front(TurnBegan(turn=turn_id, task=task))
+        parts.workspace.changes.clear()
         outcome = turn.report("interrupted", "")
         try:
             parts.history.mark_turn(turn_id, "started")

@@ -22,19 +22,21 @@ from agent_core.tools.port import ToolResult
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ended. `text` is the final answer, or why there is none; `error` is set where the turn broke off."""
+    """How a turn ended.
+
+    `text` is the final answer, or why there is none; `error` is set where the turn broke off. What it changed is
+    `Workspace.net_changes`.
+    """
 
     status: Status
     text: str
     calls: int
     tools: int
-    files_changed: tuple[str, ...] = ()
-    diff: str = ""
     error: LooplineError | None = None
 
 
 class Turn:
-    """Borrows the session's model, history and tools for its life; owns what it has spent and changed."""
+    """Borrows the session's model, history and tools for its life; owns what it has spent."""
 
     def __init__(
         self,
@@ -56,7 +58,6 @@ class Turn:
         self._spent = Spent()
         self._ran_tools = 0
         self._last_checks: str | None = None
-        self._changed: dict[str, None] = {}
 
     async def run(self) -> Outcome:
         """Loop until a reply asks for no tool. Raises what ends the turn; the history is complete either way."""
@@ -126,7 +127,6 @@ class Turn:
 
     def _note(self, call: Call, result: ToolResult) -> None:
         self._ran_tools += 1
-        self._changed.update(dict.fromkeys(result.files_changed))
         self._spent.tool_result(f"{call.name} {call.arguments} {result.output}", result.status == "error")
         if call.name == "checks":
             self._last_checks = str(result.data.get("status", result.status))
@@ -142,6 +142,5 @@ class Turn:
             text=text,
             calls=self._spent.calls,
             tools=self._ran_tools,
-            files_changed=tuple(sorted(self._changed)),
             error=error,
         )

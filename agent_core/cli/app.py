@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -115,22 +115,22 @@ def serve(
     parent_pipe: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:  # fmt: skip
     """Run the Responses service: HTTP and WebSocket under /v1, models `repair` and `scripted`."""
-    from agent_core.cli.serve import serve_command
+    from agent_core.cli.serve import ServeOptions, serve_command
 
-    options: dict[str, Any] = {
-        "host": host,
-        "port": port,
-        "api_key": api_key,
-        "ready_file": ready_file,
-        "allowed_hosts": tuple(allowed_host or ()),
-        "store": store,
-        "connection_minutes": connection_minutes,
-        "keepalive_s": keepalive_s,
-        "websocket": not no_websocket,
-        "rollout": rollout,
-        "without": without,
-        "parent_pipe": parent_pipe,
-    }
+    options = ServeOptions(
+        host=host,
+        port=port,
+        api_key=api_key,
+        ready_file=ready_file,
+        allowed_hosts=tuple(allowed_host or ()),
+        store=store,
+        connection_minutes=connection_minutes,
+        keepalive_s=keepalive_s,
+        websocket=not no_websocket,
+        rollout=rollout,
+        without=without,
+        parent_pipe=parent_pipe,
+    )
     sys.exit(serve_command(options))
 
 

@@ -1,0 +1,194 @@
+"""`loopline run`: one turn in a folder, shown live, then its diff, its table and its exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.text import Text
+
+from agent_core.agent.turn import Outcome
+from agent_core.agent.updates import Front
+from agent_core.cli.approver import approver_for
+from agent_core.cli.jsonl import JsonLines
+from agent_core.cli.table import call_table
+from agent_core.cli.terminal import Terminal, diff_text
+from agent_core.cli.text import duration, number
+from agent_core.errors import UsageError
+from agent_core.runtime.host import Hosted, HostOptions, host_session
+from agent_core.telemetry.emitter import ListSink
+from agent_core.telemetry.events import Status
+from agent_core.telemetry.rollup import Rollup
+from agent_core.tools.changes import Change
+
+_EXIT: Mapping[Status, int] = {"completed": 0, "failed": 1, "cancelled": 130, "interrupted": 130}
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of `run`, as typed. `task` "-" reads standard input; `python` overrides the setting."""
+
+    task: str
+    workspace: Path
+    flags: Mapping[str, Any]
+    json: bool = False
+    resume: str | None = None
+    python: str | None = None
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run came to, for the person or the last JSON line."""
+
+    status: Status
+    outcome: Outcome | None
+    rollup: Rollup
+    changes: tuple[Change, ...]
+    duration_ms: float
+
+    @property
+    def exit_code(self) -> int:
+        error = self.outcome.error if self.outcome else None
+        return error.exit_code if error is not None else _EXIT[self.status]
+
+    def summary(self) -> dict[str, Any]:
+        """The last line of `--json`."""
+        return {
+            "type": "summary",
+            "status": self.status,
+            **msgspec.structs.asdict(self.rollup.summary()),
+            "files_changed": [change.path for change in self.changes],
+            "duration_ms": round(self.duration_ms, 1),
+        }
+
+
+def run_task(options: RunOptions) -> int:
+    """Run and report; returns the exit code. Raises LooplineError for what is wrong before the start."""
+    task = sys.stdin.read() if options.task == "-" else options.task
+    if not task.strip():
+        raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
+    options = msgspec.structs.replace(options, task=task)
+    if options.json:
+        lines = JsonLines()
+        report = asyncio.run(perform(options, lines, Console(stderr=True, quiet=True)))
+        lines.write(report.summary())
+    else:
+        console = Console()
+        terminal = Terminal(console)
+        try:
+            report = asyncio.run(perform(options, terminal, console))
+        finally:
+            terminal.close()
+        show(console, report)
+    return report.exit_code
+
+
+async def perform(options: RunOptions, front: Front, console: Console) -> Report:
+    """Host a session, run the turn, and count. SIGINT, SIGTERM and SIGHUP cancel it; then the report says so."""
+    host_options = HostOptions(
+        roots=(options.workspace,),
+        client="cli",
+        flags=options.flags,
+        resume=options.resume,
+        use_venv=True,
+        python=options.python,
+    )
+    events = ListSink()
+    outcome: Outcome | None = None
+    changes: list[Change] = []
+    loop = asyncio.get_running_loop()
+    started_s = loop.time()
+    with _Cancelled() as cancelled:
+        try:
+            async with host_session(
+                host_options, front=front, approver=approver_for(console), sinks=(events,)
+            ) as hosted:
+                outcome = await _turn(hosted, options.task, changes)
+        except asyncio.CancelledError:
+            if not cancelled.by_signal:
+                raise
+    status: Status = "cancelled" if cancelled.by_signal else outcome.status if outcome else "failed"
+    return Report(
+        status=status,
+        outcome=outcome,
+        rollup=Rollup().fold_all(events.events),
+        changes=tuple(changes),
+        duration_ms=(loop.time() - started_s) * 1000,
+    )
+
+
+async def _turn(hosted: Hosted, task: str, changes: list[Change]) -> Outcome:
+    try:
+        return await hosted.session.run_turn(task)
+    finally:
+        changes += await hosted.workspace.net_changes()
+
+
+class _Cancelled:
+    """While entered, the first signal cancels the current task; later ones wait for it to tidy up."""
+
+    def __init__(self) -> None:
+        self.by_signal = False
+        self._signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def __enter__(self) -> _Cancelled:
+        task = asyncio.current_task()
+        assert task is not None
+
+        def cancel() -> None:
+            if not self.by_signal:
+                self.by_signal = True
+                task.cancel()
+
+        for each in self._signals:
+            asyncio.get_running_loop().add_signal_handler(each, cancel)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for each in self._signals:
+            asyncio.get_running_loop().remove_signal_handler(each)
+
+
+def show(console: Console, report: Report) -> None:
+    """The end of a run: net diff, one line of result, the table of calls."""
+    if report.changes:
+        console.print()
+        for change in report.changes:
+            console.print(diff_text(change.diff), soft_wrap=True, highlight=False)
+    console.print()
+    console.print(_verdict(report), soft_wrap=True, highlight=False)
+    rows = report.rollup.call_rows()
+    if rows:
+        console.print()
+        console.print(call_table(rows))
+        console.print(_totals(report), style="dim", highlight=False)
+
+
+def _verdict(report: Report) -> Text:
+    summary = report.rollup.summary()
+    words, style = {
+        "completed": ("✓ done", "bold green"),
+        "failed": ("✗ failed", "bold red"),
+        "cancelled": ("■ cancelled", "bold yellow"),
+        "interrupted": ("■ interrupted", "bold yellow"),
+    }[report.status]
+    text = Text(f"{words} in {summary.calls} calls, {duration(report.duration_ms)}", style=style)
+    files = len(report.changes)
+    added = sum(change.added for change in report.changes)
+    removed = sum(change.removed for change in report.changes)
+    changed = f"diff: {files} file{'s' if files != 1 else ''}, +{added} -{removed}" if files else "no file changed"
+    return text.append(f"     {changed}", style="default not bold")
+
+
+def _totals(report: Report) -> Text:
+    summary = report.rollup.summary()
+    return Text(
+        f"{summary.connections} connection{'s' if summary.connections != 1 else ''} · "
+        f"{summary.reused_calls} chained, {summary.full_resends} in full · "
+        f"{number(summary.input_tokens)} tokens in, {number(summary.cached_tokens)} of them cached, "
+        f"{number(summary.output_tokens)} out"
+    )
