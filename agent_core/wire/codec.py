@@ -15,10 +15,15 @@ from agent_core.wire.unknown import Unknown
 T = TypeVar("T")
 
 UNREADABLE = (msgspec.DecodeError, RecursionError, UnicodeError)
-"""What msgspec raises for text that is no JSON, is nested too deep, or is no UTF-8. ValidationError is a DecodeError."""
+"""What msgspec raises for what is no JSON, does not fit (a subclass of DecodeError), is too deep or is no UTF-8."""
 
-_AT = re.compile(r" - at `(?P<path>[^`]*)`$|- at `key` in `(?P<keys>[^`]*)`$")
-_MISSING = re.compile(r"^Object missing required field `(?P<field>[^`]+)`")
+MAX_DEPTH = 200
+"""Levels of nesting that the strict readers let through, so that everyone above can decode without a thought."""
+
+_AT = re.compile(r" - at `(?P<path>[^`]*)`$| - at `key` in `(?P<keys>[^`]*)`$")
+_MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LEAST_INT, _MOST_INT = -(2**63), 2**64 - 1
 
 
 def _write_unknown(value: object) -> Raw:
@@ -53,41 +58,65 @@ def plain(raw: Raw | bytes, path: str = "") -> Any:
 def read(raw: Raw | bytes | str, kind: type[T] | Any, path: str = "") -> T:
     """Decode as `kind`. Raises WireError whose param is `path` plus the path inside."""
     try:
-        return _decoder(kind).decode(raw)  # type: ignore[no-any-return, arg-type]
+        return decoder(kind).decode(raw)  # type: ignore[no-any-return, arg-type]
     except UNREADABLE as exc:
         raise misfit(exc, path) from exc
 
 
 @cache
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The one decoder of a type; made when first asked for, as the big unions take milliseconds."""
     return msgspec.json.Decoder(kind)
 
 
+def require_sound(raw: Raw | bytes, path: str) -> None:
+    """Raises WireError unless the whole value can be decoded, walked by recursion and encoded again.
+
+    A typed view leaves unknown and raw fields unread; this looks at them too: strings must be Unicode, integers fit 64
+    bits, nesting stays within MAX_DEPTH.
+    """
+    value = plain(raw, path)
+    data = bytes(raw)
+    if data.count(b"[") + data.count(b"{") <= MAX_DEPTH and _LONG_NUMBER.search(data) is None:
+        return
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        inner: list[Any] = []
+        for one in level:
+            if isinstance(one, dict):
+                inner.extend(one.values())
+            elif isinstance(one, list):
+                inner.extend(one)
+            elif isinstance(one, int) and not _LEAST_INT <= one <= _MOST_INT:
+                raise WireError(f"{path} holds a number that is out of range.", param=path)
+        if not inner:
+            return
+        level = inner
+    raise WireError(f"{path} is nested too deeply.", param=path)
+
+
 def misfit(exc: Exception, path: str = "") -> WireError:
-    """The WireError for a decoder's exception: `invalid_request` with the field's path, or `invalid_json`."""
-    if isinstance(exc, RecursionError):
-        return WireError(
-            f"{path or 'The body'} is nested too deeply.", code="invalid_json" if not path else None, param=path or None
-        )
-    if not isinstance(exc, msgspec.ValidationError):
-        code = "invalid_json" if not path else None
-        return WireError(f"{path or 'The body'} is not valid JSON in UTF-8.", code=code, param=path or None)
+    """The WireError for a decoder's exception: `invalid_request` with the field's path, `invalid_json` for no JSON."""
     text = str(exc)
-    inner = inner_path(text)
-    param = f"{path}{inner}" if path else inner.lstrip(".")
-    reason = _AT.sub("", text).rstrip()
+    if not isinstance(exc, msgspec.ValidationError):
+        reason = "nested too deeply" if isinstance(exc, RecursionError) else "not valid JSON in UTF-8"
+        return WireError(
+            f"{path or 'The body'} is {reason}.", code=None if path else "invalid_json", param=path or None
+        )
+    param = (path + inner_path(text)).lstrip(".")
+    reason = _AT.sub("", text)
     return WireError(f"Invalid value for {param or 'the body'}: {reason}.", param=param or None)
 
 
 def inner_path(text: str) -> str:
     """The path of the misfit below the decoded value, such as `.content[0].text`; "" for the value itself.
 
-    The one place that reads an exception's text: msgspec gives the path nowhere else. A missing field counts as the
-    place; keys of free-form objects and values of `Any` are not named by msgspec (`[...]`), there the path ends early.
+    The one place that reads an exception's text: msgspec states the path nowhere else. A missing field counts as the
+    place. msgspec does not name the keys of free-form objects (`[...]`): there the path ends at the object.
     """
     at = _AT.search(text)
-    path = (at["path"] or at["keys"] or "$") if at else "$"
+    path = (at["path"] or at["keys"]) if at else "$"
     missing = _MISSING.match(text)
-    if missing and "[...]" not in path:
+    if missing:
         path += f".{missing['field']}"
     return path.removeprefix("$").split("[...]", 1)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from agent_core.errors import AuthError, Retry, ServiceError
-from agent_core.wire.error_forms import read_error_fields
+from agent_core.wire.error_forms import read_error
 from agent_core.wire.generated.events import ErrorEvent
 from agent_core.wire.generated.types import ErrorBody
 from agent_core.wire.head import read_head
@@ -74,11 +74,19 @@ def error_event(
     sequence_number: int | None = None,
     headers: dict[str, str] | None = None,
 ) -> ErrorEvent:
-    """An `error` as the service writes it, always with a numeric status. `code` must be in CODES unless `status` is given."""
-    rule = CODES.get(code) or CodeRule(status or 500, _SERVER if (status or 500) >= 500 else _REQUEST, Retry.NEVER)
+    """An `error` as the service writes it: always a numeric `status` (Codex waits for ever without) and a string code.
+
+    `status` and `param` None: what CODES says; a code that is not there counts as a 500.
+    """
+    rule = CODES.get(code)
+    if status is None:
+        status = 500 if rule is None else rule.status
+    kind = _type_of(status) if rule is None else rule.type
+    if param is None and rule is not None:
+        param = rule.param
     return ErrorEvent(
-        status=status or rule.status,
-        error=ErrorBody(type=rule.type, code=code, message=message, param=param or rule.param, headers=headers),
+        status=status,
+        error=ErrorBody(type=kind, code=code, message=message, param=param, headers=headers),
         stream_id=stream_id,
         sequence_number=sequence_number,
     )
@@ -86,41 +94,38 @@ def error_event(
 
 def read_error_body(data: bytes | str, status: int) -> ErrorEvent:
     """The body of an HTTP answer with an error status, whatever it holds. Never raises."""
-    event = read_error_fields(read_head(data))
+    event = read_error(read_head(data))
     event.status = status
     return event
 
 
 def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
-    """The exception for an `error` event or for the `error` of a failed response."""
+    """The exception for an `error` event or for the `error` of a failed response.
+
+    Its `code` is the wire's; without one the error's type, without that a guess from the status.
+    """
     if isinstance(error, ErrorEvent):
-        body, status, headers = error.error, error.status, error.error.headers or {}
-        code = body.code or body.type or "server_error"
-        message, param = body.message, body.param
+        status, headers = error.status, error.error.headers or {}
+        body: ErrorBody | ResponseError = error.error
     else:
-        code, status, headers = error.code or error.type or "server_error", None, {}
-        message, param = error.message, error.param
+        status, headers, body = None, {}, error
+    code = body.code or body.type or _CODE_BY_STATUS.get(status or 500, "server_error")
     rule = CODES.get(code)
+    message = body.message or f"The service answered with {code}."
     if status in (401, 403) or (rule is not None and rule.type == _AUTH):
-        return AuthError(message or "The service refused the key.")
+        return AuthError(message)
     return ServiceError(
-        message or f"The service answered with {code}.",
+        message,
         code=code,
         status=status,
-        param=param,
-        retry=rule.retry if rule is not None else _retry_by_status(status),
+        param=body.param,
+        retry=_retry_by_status(status) if rule is None else rule.retry,
         retry_after_s=retry_after_s(headers),
     )
 
 
-def _retry_by_status(status: int | None) -> Retry:
-    if status is not None and (status in (408, 409, 429) or status >= 500):
-        return Retry.BACKOFF
-    return Retry.NEVER
-
-
 def retry_after_s(headers: dict[str, str]) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`; None without them and for the HTTP-date form, which needs a clock."""
+    """Seconds by `retry-after-ms` or `retry-after`; None without them, and for a date, which would need a clock."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             value = float(headers.get(name, ""))
@@ -129,3 +134,16 @@ def retry_after_s(headers: dict[str, str]) -> float | None:
         if 0 <= value < float("inf"):
             return value * unit
     return None
+
+
+_CODE_BY_STATUS = {400: "invalid_request", 404: "not_found", 413: "message_too_large", 429: "rate_limit_exceeded"}
+
+
+def _type_of(status: int) -> str:
+    return _SERVER if status >= 500 else _REQUEST
+
+
+def _retry_by_status(status: int | None) -> Retry:
+    if status is not None and (status in (408, 409, 425, 429) or status >= 500):
+        return Retry.BACKOFF
+    return Retry.NEVER

@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from agent_core.errors import WireError
 from agent_core.wire.codec import UNREADABLE
-from agent_core.wire.error_forms import read_error_fields
+from agent_core.wire.error_forms import read_error
 from agent_core.wire.generated.events import *  # noqa: F403
 from agent_core.wire.generated.events import (
     EVENTS,
@@ -80,9 +80,9 @@ def _read_misfit(data: str | bytes) -> ServerEvent:
     if not head.is_object:
         raise WireError("The event is not a JSON object.", code="invalid_json")
     if head.type == "error":
-        return read_error_fields(head)
+        return read_error(head)
     known = EVENTS.get(head.type)
-    if known is not None and (event := salvage(known, head.fields)) is not None:
+    if known is not None and (event := salvage(known, head)) is not None:
         return event
     if head.type in _MUST_READ:
         last: ServerEvent = _MUST_READ[head.type](

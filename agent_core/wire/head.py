@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
 
-from agent_core.wire.codec import UNREADABLE
+from agent_core.errors import WireError
+from agent_core.wire.codec import UNREADABLE, encode, read
+
+T = TypeVar("T")
+
+_NULL = b"null"
 
 
 class Head:
-    """Fields of an object, undecoded. `is_object` is false for any other JSON and for what is no JSON at all."""
+    """The fields of an object, undecoded. `is_object` is false for other JSON and for what is no JSON at all."""
 
-    __slots__ = ("fields", "is_object", "is_json", "type")
+    __slots__ = ("fields", "is_object", "type")
 
-    def __init__(self, fields: dict[str, Raw] | None, is_json: bool) -> None:
-        self.is_json = is_json
+    def __init__(self, fields: dict[str, Raw] | None) -> None:
         self.is_object = fields is not None
         self.fields = fields or {}
         self.type = self.text("type") or ""
         """"" when there is none or it is no string."""
+
+    def has(self, name: str) -> bool:
+        """Whether a field is there and not null."""
+        return name in self.fields and bytes(self.fields[name]) != _NULL
 
     def text(self, name: str) -> str | None:
         """A string field, None if it is absent or no string."""
@@ -38,14 +47,27 @@ class Head:
         except UNREADABLE:
             return None
 
+    def read_as(self, kind: type[T], path: str = "") -> T:
+        """The object as a `kind`; null stands for "absent" where the kind has no null. Raises WireError."""
+        try:
+            return read(encode(self.fields), kind, path)
+        except WireError:
+            present = {name: raw for name, raw in self.fields.items() if bytes(raw) != _NULL}
+            if len(present) == len(self.fields):
+                raise
+            try:
+                return read(encode(present), kind, path)
+            except WireError:
+                pass
+            raise
+
 
 def read_head(data: Raw | bytes | str) -> Head:
+    """Never raises."""
     try:
-        return Head(_object().decode(data), is_json=True)
-    except msgspec.ValidationError:
-        return Head(None, is_json=True)
+        return Head(_object().decode(data))
     except UNREADABLE:
-        return Head(None, is_json=False)
+        return Head(None)
 
 
 @cache

@@ -9,17 +9,9 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agent_core.errors import WireError
-from agent_core.wire.codec import UNREADABLE, misfit, read, to_raw
+from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound, to_raw
 from agent_core.wire.generated.items import *  # noqa: F403
-from agent_core.wire.generated.items import (
-    CHECKS,
-    ITEMS,
-    PARTS_CHECK,
-    TOOLS_CHECK,
-    Item,
-    ItemReference,
-    Message,
-)
+from agent_core.wire.generated.items import CHECKS, ITEMS, PARTS_CHECK, TOOLS_CHECK, Item, ItemReference, Message
 from agent_core.wire.head import Head, read_head
 from agent_core.wire.item_text import call_id_of as call_id_of
 from agent_core.wire.item_text import output_call_id as output_call_id
@@ -36,7 +28,7 @@ ROLES = ("user", "assistant", "system", "developer")
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(Item)
+    return decoder(Item)
 
 
 def item_type(item: AnyItem) -> str:
@@ -45,23 +37,27 @@ def item_type(item: AnyItem) -> str:
 
 
 def read_item(raw: Raw | bytes) -> AnyItem:
-    """Lenient. Raises WireError only for what is no JSON object; unknown or unfit items become UnknownItem."""
+    """Lenient: unknown and unfit items become UnknownItem. Raises WireError only for what is no JSON object."""
     try:
-        item: Item = _decoder().decode(raw)
+        item: AnyItem = _decoder().decode(raw)
     except UNREADABLE as exc:
         head = read_head(raw)
         if not head.is_object:
             raise misfit(exc) from exc
-        kind = _kind_without_type(head)
+        kind = _kind(head)
         try:
-            return UnknownItem(head.type, Raw(raw)) if kind is None else read(raw, kind)
+            return UnknownItem(head.type, Raw(raw)) if kind is None else head.read_as(kind)
         except WireError:
             return UnknownItem(head.type, Raw(raw))
     return item
 
 
 def read_item_strict(raw: Raw | bytes, path: str) -> Item:
-    """Raises WireError whose param is the path of the misfit: `input[3].content[0].text` for the path `input[3]`."""
+    """Raises WireError whose param is the path of the misfit: `input[3].content[0].text` for the path `input[3]`.
+
+    Unknown fields pass; unknown kinds of items, content and tools do not. What passes can be decoded and encoded by
+    anyone (`codec.require_sound`).
+    """
     item = _decode_strict(raw, path)
     if isinstance(item, Message) and item.role not in ROLES:
         raise WireError(f"{path}.role: expected one of {', '.join(ROLES)}.", param=f"{path}.role")
@@ -69,6 +65,7 @@ def read_item_strict(raw: Raw | bytes, path: str) -> Item:
         raise WireError(f"{path}.id is missing.", param=f"{path}.id")
     for name, kind in CHECKS.get(item_type(item), {}).items():
         _check(getattr(item, name), kind, f"{path}.{name}")
+    require_sound(raw, path)
     return item
 
 
@@ -77,23 +74,23 @@ def _decode_strict(raw: Raw | bytes, path: str) -> Item:
         item: Item = _decoder().decode(raw)
     except UNREADABLE as exc:
         head = read_head(raw)
-        kind = _kind_without_type(head)
-        if kind is not None:
-            return read(raw, kind, path)
-        if head.is_object and head.type not in ITEMS:
+        if not head.is_object:
+            raise misfit(exc, path) from exc
+        kind = _kind(head)
+        if kind is None:
             reason = f"unknown item type {head.type!r}" if head.type else "missing or not a string"
             raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
-        raise misfit(exc, path) from exc
+        return head.read_as(kind, path)
     return item
 
 
-def _kind_without_type(head: Head) -> type[Any] | None:
-    """Clients may leave `type` out of messages and of item references."""
-    if "type" in head.fields and bytes(head.fields["type"]) != b"null":
-        return None
-    if "role" in head.fields:
+def _kind(head: Head) -> type[Item] | None:
+    """The struct for an object that its `type` names, or that is plain without: messages and item references."""
+    if head.has("type"):
+        return ITEMS.get(head.type)
+    if head.has("role"):
         return Message
-    return ItemReference if set(head.fields) <= {"id", "type"} and head.fields else None
+    return ItemReference if head.has("id") and set(head.fields) <= {"id", "type"} else None
 
 
 def _check(value: Any, kind: Any, path: str) -> None:

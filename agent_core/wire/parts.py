@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from agent_core.errors import WireError
-from agent_core.wire.codec import UNREADABLE, misfit
+from agent_core.wire.codec import UNREADABLE, decoder, misfit
 from agent_core.wire.generated.types import (
     PARTS,
     InputFile,
@@ -48,15 +49,15 @@ AnyPart = Part | UnknownPart
 
 
 @cache
-def _decoder() -> msgspec.json.Decoder[Part]:
-    return msgspec.json.Decoder(Part)
+def _decoder() -> msgspec.json.Decoder[Any]:
+    return decoder(Part)
 
 
 def read_part(raw: Raw | bytes) -> AnyPart:
-    """Lenient: what is unknown or does not fit becomes an UnknownPart."""
+    """Lenient: what is unknown or does not fit becomes an UnknownPart. Never raises."""
     try:
-        return _decoder().decode(raw)
-    except UNREADABLE:
+        return read_part_strict(raw, "")
+    except WireError:
         return UnknownPart(read_head(raw).type, Raw(raw))
 
 
@@ -70,19 +71,23 @@ def read_parts(content: str | Sequence[Raw]) -> list[AnyPart]:
 def read_part_strict(raw: Raw | bytes, path: str) -> Part:
     """Raises WireError with the path of the misfit below `path`."""
     try:
-        return _decoder().decode(raw)
-    except msgspec.ValidationError as exc:
-        head = read_head(raw)
-        if head.is_object and head.type not in PARTS:
-            kinds = ", ".join(PARTS)
-            raise WireError(f"{path}.type: expected one of {kinds}.", param=f"{path}.type") from exc
-        raise misfit(exc, path) from exc
+        part: Part = _decoder().decode(raw)
     except UNREADABLE as exc:
-        raise misfit(exc, path) from exc
+        head = read_head(raw)
+        if not head.is_object:
+            raise misfit(exc, path) from exc
+        kind = PARTS.get(head.type)
+        if kind is None:
+            reason = f"unknown type of content {head.type!r}" if head.type else "missing or not a string"
+            raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
+        return head.read_as(kind, path)
+    return part
 
 
 def part_text(part: AnyPart) -> str:
     """The human text of a part, "" for images, files and unknown parts."""
     if isinstance(part, Refusal):
         return part.refusal
-    return getattr(part, "text", "")
+    if isinstance(part, InputText | OutputText | SummaryText | ReasoningText | Text):
+        return part.text
+    return ""

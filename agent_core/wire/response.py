@@ -1,7 +1,7 @@
 """The response object of lifecycle events, of HTTP answers and of the store.
 
-The 31 keys that the Open Responses specification requires are always written, null where there is nothing to say. What the
-service only echoes (tools, text, reasoning, …) and the output items stay undecoded.
+The 31 keys that the Open Responses specification requires are always written, null where there is nothing to say. What
+the service only echoes (tools, text, reasoning, …) and the output items stay undecoded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class CacheWriteDetails(Wire, kw_only=True):
 
 
 class InputTokensDetails(Wire, kw_only=True):
-    """`cached_tokens` and `cache_write_tokens` are subsets of `input_tokens`. Some clients fail without `cached_tokens`."""
+    """Subsets of `input_tokens`. `cached_tokens` is always written: Codex fails without it."""
 
     cached_tokens: int = field(default_factory=zero)
     cache_write_tokens: int = field(default_factory=zero)
@@ -25,19 +25,19 @@ class InputTokensDetails(Wire, kw_only=True):
 
 
 class OutputTokensDetails(Wire, kw_only=True):
-    """`reasoning_tokens` is a subset of `output_tokens`. Some clients fail without it."""
+    """`reasoning_tokens` is a subset of `output_tokens` and always written: Codex fails without it."""
 
     reasoning_tokens: int = field(default_factory=zero)
 
 
 class Usage(Wire, kw_only=True):
-    """Tokens of one response."""
+    """Tokens of one response. Details are None, and `total_tokens` 0, where the peer did not state them."""
 
     input_tokens: int
     input_tokens_details: InputTokensDetails | None = None
     output_tokens: int
     output_tokens_details: OutputTokensDetails | None = None
-    total_tokens: int
+    total_tokens: int = field(default_factory=zero)
 
 
 class IncompleteDetails(Wire, kw_only=True):
@@ -47,10 +47,10 @@ class IncompleteDetails(Wire, kw_only=True):
 
 
 class ResponseError(Wire, kw_only=True):
-    """Why a response failed. `code` "" when the peer gave none."""
+    """Why a response failed. `code` and `message` are "" when the peer gave none."""
 
-    code: str
-    message: str
+    code: str = field(default_factory=str)
+    message: str = field(default_factory=str)
     type: str | None = None
     param: str | None = None
     misalignment: Raw | UnsetType = UNSET

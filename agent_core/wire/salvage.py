@@ -6,43 +6,53 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import NODEFAULT, Raw, Struct
 
-from agent_core.wire.codec import UNREADABLE
-from agent_core.wire.head import read_head
+from agent_core.wire.codec import UNREADABLE, decoder
+from agent_core.wire.head import Head, read_head
 
 S = TypeVar("S", bound=Struct)
 
+NEUTRAL: dict[str, Any] = {"item_id": "", "output_index": 0, "content_index": 0, "summary_index": 0}
+"""Places that some services leave out of item events: what they stand for then."""
 
-def salvage(kind: type[S], fields: dict[str, Raw]) -> S | None:
-    """A `kind` made of the fields that fit; None if a field without default is missing or does not fit."""
+
+def salvage(kind: type[S], head: Head) -> S | None:
+    """A `kind` made of the fields that fit; None if one that has no default is missing or does not fit."""
     values: dict[str, Any] = {}
-    for name, encoded, decoder, nested in _plan(kind):
-        raw = fields.get(encoded)
-        if raw is None:
+    for field, nested in _plan(kind):
+        if not head.has(field.encode_name):
+            if field.default is NODEFAULT and field.default_factory is NODEFAULT:
+                if field.encode_name not in NEUTRAL:
+                    return None
+                values[field.name] = NEUTRAL[field.encode_name]
             continue
+        raw = head.fields[field.encode_name]
         try:
-            values[name] = decoder.decode(raw)
+            values[field.name] = decoder(field.type).decode(raw)
         except UNREADABLE:
-            if nested is not None:
-                inner = read_head(raw)
-                value = salvage(nested, inner.fields) if inner.is_object else None
-                if value is not None:
-                    values[name] = value
-    try:
-        return kind(**values)
-    except TypeError:  # a required field is missing
+            rescued = _rescue(nested, raw)
+            if rescued is not None:
+                values[field.name] = rescued
+            elif field.default is NODEFAULT and field.default_factory is NODEFAULT:
+                return None
+    return kind(**values)
+
+
+def _rescue(nested: type[Struct] | None, raw: Raw) -> Struct | None:
+    if nested is None:
         return None
+    head = read_head(raw)
+    return salvage(nested, head) if head.is_object else None
 
 
 @cache
-def _plan(kind: type[Struct]) -> list[tuple[str, str, msgspec.json.Decoder[Any], type[Struct] | None]]:
-    return [
-        (f.name, f.encode_name, msgspec.json.Decoder(f.type), _struct_in(f.type)) for f in msgspec.structs.fields(kind)
-    ]
+def _plan(kind: type[Struct]) -> list[tuple[msgspec.structs.FieldInfo, type[Struct] | None]]:
+    return [(field, _struct_in(field.type)) for field in msgspec.structs.fields(kind)]
 
 
 def _struct_in(annotation: Any) -> type[Struct] | None:
-    candidates = [annotation, *getattr(annotation, "__args__", ())]
-    structs = [c for c in candidates if isinstance(c, type) and issubclass(c, Struct)]
+    """The struct of an annotation like `Usage | None`."""
+    alternatives = [annotation, *getattr(annotation, "__args__", ())]
+    structs = [one for one in alternatives if isinstance(one, type) and issubclass(one, Struct)]
     return structs[0] if len(structs) == 1 else None

@@ -1,15 +1,27 @@
-"""The schema file as values: its small type language parsed, and the questions that generator and tests ask of it.
+"""Development tool: the schema file as values, and the questions that generator and tests ask of it.
 
-`schema.json` has two parts. `vendor` is what the vendor's SDK states, written by `generate --from-sdk` and never by hand.
-`ours` is what we add or relax, with nothing in it that the vendor part already says. Types are written as
-`str | int | float | bool | null | object | array<T> | map<str,T> | "a"|"b" | ClassName`, joined by ` | `; `object` is any
-JSON value and a trailing `?` marks a field that may be absent.
+`schema.json` has two parts. `vendor` is what the vendor's SDK states, written by `generate --from-sdk` and never by
+hand. `ours` is what we add, name or relax:
+
+    types, server_events, client_events   kinds that the vendor does not list
+    client_event_fields, item_fields      fields that real peers send beside the vendor's
+    parts, tool_variants                  which vendor types are views of the same content part or tool
+    names                                 struct names, where the vendor's class name is no good one
+    optional, optional_in_items           required fields that real peers leave out
+    always_written                        fields that may be missing when read but are always written
+    untagged                              structs whose `type` is an ordinary field
+    unchecked                             fields that the strict reader lets through, whatever they hold
+    event_structs, undecoded              event fields that are decoded; structs whose inner objects are not
+
+Types are written as `str | int | float | bool | null | object | array<T> | map<str,T> | "a"|"b" | ClassName`, joined by
+` | `. `object` is any JSON value; a trailing `?` marks a field that may be absent.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,8 +81,10 @@ Fields = dict[str, Field]
 def parse_spec(text: str) -> Spec:
     """Parse one type. Raises ValueError on text outside the language."""
     tokens = _TOKEN.findall(text)
+    if "".join(tokens) != text.replace(" ", ""):
+        raise ValueError(f"not a type: {text!r}")
     spec, rest = _union(tokens)
-    if rest or "".join(tokens) != text.replace(" ", ""):
+    if rest:
         raise ValueError(f"not a type: {text!r}")
     return spec
 
@@ -88,30 +102,47 @@ def _union(tokens: list[str]) -> tuple[Spec, list[str]]:
         elif spec not in members:
             members.append(spec)
         if not tokens or tokens[0] != "|":
-            break
+            return (members[0] if len(members) == 1 else Union(tuple(members))), tokens
         tokens = tokens[1:]
-    return (members[0] if len(members) == 1 else Union(tuple(members))), tokens
 
 
 def _single(tokens: list[str]) -> tuple[Spec, list[str]]:
     if not tokens:
-        raise ValueError("type ends too early")
+        raise ValueError("the type ends too early")
     head, rest = tokens[0], tokens[1:]
+    if head == "array":
+        item, rest = _union(_expect(rest, "<"))
+        return Array(item), _expect(rest, ">")
+    if head == "map":
+        value, rest = _union(_expect(rest, "<", "str", ","))
+        return Map(value), _expect(rest, ">")
     if head.startswith('"'):
         return Choice((head[1:-1],)), rest
-    if head == "array":
-        item, rest = _union(rest[1:])
-        return Array(item), rest[1:]
-    if head == "map":
-        value, rest = _union(rest[3:])
-        return Map(value), rest[1:]
-    if head in SCALARS:
-        return Scalar(head), rest
-    return Ref(head), rest
+    if head in "<>,|":
+        raise ValueError(f"a type can't start with {head}")
+    return (Scalar(head) if head in SCALARS else Ref(head)), rest
+
+
+def _expect(tokens: list[str], *wanted: str) -> list[str]:
+    if tuple(tokens[: len(wanted)]) != wanted:
+        raise ValueError(f"expected {' '.join(wanted)}")
+    return tokens[len(wanted) :]
 
 
 def members(spec: Spec) -> tuple[Spec, ...]:
+    """The alternatives of a type; a type that is no union is its own only one."""
     return spec.members if isinstance(spec, Union) else (spec,)
+
+
+def refs(spec: Spec) -> Iterator[Ref]:
+    """All named types in a type, those inside arrays and maps too."""
+    for member in members(spec):
+        if isinstance(member, Ref):
+            yield member
+        elif isinstance(member, Array):
+            yield from refs(member.item)
+        elif isinstance(member, Map):
+            yield from refs(member.value)
 
 
 class Schema:
@@ -122,24 +153,26 @@ class Schema:
         self.types = {name: _fields(f) for name, f in {**vendor["types"], **ours["types"]}.items()}
         self.server_events = _events(vendor["server_events"], ours["server_events"], {})
         self.client_events = _events(vendor["client_events"], ours["client_events"], ours["client_event_fields"])
-        self.extension_events = tuple(ours["server_events"])
-        self.tools: dict[str, str] = vendor["tools"]
+        self.tools: dict[str, list[str]] = {
+            tag: ours["tool_variants"].get(tag, [name]) for tag, name in vendor["tools"].items()
+        }
         self.parts: dict[str, list[str]] = ours["parts"]
         self.items: dict[str, list[str]] = {
             tag: sorted({*vendor["input_items"].get(tag, ()), *vendor["output_items"].get(tag, ())})
             for tag in dict.fromkeys((*vendor["output_items"], *vendor["input_items"]))
         }
-        self.tool_variants = {t: ours["tool_variants"].get(t, [name]) for t, name in self.tools.items()}
-        self.names: dict[str, str] = ours["names"]
-        self.optional: frozenset[str] = frozenset(ours["optional"])
-        self.optional_in_items: tuple[str, ...] = tuple(ours["optional_in_items"])
         self.item_fields = {tag: _fields(f) for tag, f in ours["item_fields"].items()}
-        self.untagged: frozenset[str] = frozenset(ours["untagged"])
-        self.always_written: frozenset[str] = frozenset(ours["always_written"])
-        self.unchecked: frozenset[str] = frozenset(ours["unchecked"])
+        self.names: dict[str, str] = ours["names"]
+        self.optional_in_items: tuple[str, ...] = tuple(ours["optional_in_items"])
+        self.optional = frozenset[str](ours["optional"])
+        self.always_written = frozenset[str](ours["always_written"])
+        self.untagged = frozenset[str](ours["untagged"])
+        self.unchecked = frozenset[str](ours["unchecked"])
+        self.event_structs = frozenset[str](ours["event_structs"])
+        self.undecoded = frozenset[str](ours["undecoded"])
 
     def merged(self, kind: str, variants: list[str]) -> Fields:
-        """One view of several variants of a kind: required is what all require and nothing in `optional` relaxes."""
+        """One view of several variants of a kind: required is what all require and nothing relaxes."""
         extra = self.item_fields.get(kind, {})
         shapes = [{**self.types[name], **extra} for name in variants]
         merged: Fields = {}

@@ -1,4 +1,4 @@
-"""Server-sent events: the encoder of the service and the client's incremental decoder (WHATWG HTML, 9.2)."""
+"""Server-sent events: the encoder of the service and the client's incremental decoder (WHATWG HTML, section 9.2)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ DONE = b"data: [DONE]\n\n"
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
 
+_BOM = b"\xef\xbb\xbf"
+
 
 class SseMessage(NamedTuple):
     """One dispatched message. `event` is "" when the stream named none; `data` is UTF-8 text, not decoded."""
@@ -21,72 +23,78 @@ class SseMessage(NamedTuple):
 
 def encode_event(type: str, data: bytes) -> bytes:
     """One message as one chunk, to be written at once: some clients lose a message that is split."""
-    if b"\n" in data or b"\r" in data:
-        lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        return b"event: %b\n%b\n" % (type.encode(), b"".join(b"data: %b\n" % line for line in lines))
-    return b"event: %b\ndata: %b\n\n" % (type.encode(), data)
+    if b"\n" not in data and b"\r" not in data:
+        return b"event: %b\ndata: %b\n\n" % (type.encode(), data)
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    return b"event: %b\n%b\n" % (type.encode(), b"".join(b"data: %b\n" % line for line in lines))
 
 
 class SseDecoder:
-    """Feed it the body in any pieces. `done` is true once the peer said `[DONE]`."""
+    """Feed it the body in pieces of any size.
+
+    Lines may end in LF, CR LF or CR; comments, `id` and `retry` are skipped. `[DONE]` is no message: it sets `done`.
+    """
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
-        """`max_event_bytes`: bound of one unfinished message; above it `feed` raises WireError(`message_too_large`)."""
+        """`max_event_bytes` bounds one unfinished message."""
         self.done = False
-        self._max = max_event_bytes
+        self._max_bytes = max_event_bytes
         self._rest = bytearray()
         self._event = ""
         self._data: list[bytes] = []
-        self._size = 0
-        self._skip_newline = False
-        self._start = True
+        self._data_bytes = 0
+        self._after_cr = False
+        self._at_start = True
 
     def feed(self, chunk: bytes) -> list[SseMessage]:
-        """The messages that this piece completes. An unfinished last message is never dispatched."""
-        if self._skip_newline and chunk:
-            # the last line ended in CR at the end of a piece: a LF here belongs to it
-            if chunk[:1] == b"\n":
-                chunk = chunk[1:]
-            self._skip_newline = False
-        if chunk[-1:] == b"\r":
-            self._skip_newline = True
-        scan_from = len(self._rest)
-        self._rest += chunk
+        """The messages that this piece completes; a last message without its blank line is never dispatched.
+
+        Raises WireError(`message_too_large`) when an unfinished message is above the bound.
+        """
+        if self._after_cr and chunk:
+            # a CR LF that was cut in two: the CR has ended the line, this LF ends nothing
+            chunk = chunk.removeprefix(b"\n")
+            self._after_cr = False
         if b"\r" in chunk:
-            self._rest[scan_from:] = bytes(self._rest[scan_from:]).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        end = self._rest.rfind(b"\n", scan_from)
-        if self._size + len(self._rest) > self._max and end < 0:
-            raise WireError(f"A server-sent event is above {self._max} bytes.", code="message_too_large")
-        if end < 0:
-            return []
-        lines = bytes(self._rest[:end]).split(b"\n")
-        del self._rest[: end + 1]
-        return [message for line in lines if (message := self._line(line)) is not None]
+            self._after_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        head, newline, tail = chunk.rpartition(b"\n")
+        messages: list[SseMessage] = []
+        if newline:
+            lines = bytes(self._rest + head).split(b"\n")
+            self._rest.clear()
+            messages = [message for line in lines if (message := self._line(line)) is not None]
+        self._rest += tail
+        self._require_bound(self._data_bytes + len(self._rest))
+        return messages
 
     def _line(self, line: bytes) -> SseMessage | None:
-        if self._start:
-            self._start = False
-            line = line.removeprefix(b"\xef\xbb\xbf")
+        if self._at_start:
+            self._at_start = False
+            line = line.removeprefix(_BOM)
         if not line:
             return self._dispatch()
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
             self._data.append(value)
-            self._size += len(value)
-            if self._size > self._max:
-                raise WireError(f"A server-sent event is above {self._max} bytes.", code="message_too_large")
+            self._data_bytes += len(value)
+            self._require_bound(self._data_bytes)
         elif name == b"event":
             self._event = value.decode("utf-8", "replace")
         return None
 
     def _dispatch(self) -> SseMessage | None:
-        event, data = self._event, self._data
-        self._event, self._data, self._size = "", [], 0
-        if not data:
+        event, data = self._event, b"\n".join(self._data)
+        had_data = bool(self._data)
+        self._event, self._data, self._data_bytes = "", [], 0
+        if not had_data:
             return None
-        joined = b"\n".join(data)
-        if joined == b"[DONE]":
+        if data == b"[DONE]":
             self.done = True
             return None
-        return SseMessage(event, joined)
+        return SseMessage(event, data)
+
+    def _require_bound(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise WireError(f"A server-sent event is above {self._max_bytes} bytes.", code="message_too_large")

@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Raw
 
 from agent_core.errors import WireError
-from agent_core.wire.codec import UNREADABLE, misfit, read
+from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound
 from agent_core.wire.generated.tools import *  # noqa: F403
 from agent_core.wire.generated.tools import TOOLS, CustomTool, FunctionTool, NamespaceTool, ToolDefinition
-from agent_core.wire.generated.types import GrammarFormat
+from agent_core.wire.generated.types import FormatText as FormatText
+from agent_core.wire.generated.types import GrammarFormat as GrammarFormat
 from agent_core.wire.head import read_head
 
 GRAMMARS = ("lark", "regex")
@@ -20,7 +21,7 @@ GRAMMARS = ("lark", "regex")
 
 @cache
 def _decoder() -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(ToolDefinition)
+    return decoder(ToolDefinition)
 
 
 def tool_type(tool: ToolDefinition) -> str:
@@ -35,20 +36,28 @@ def read_tools(raw: Raw | bytes, path: str = "tools") -> list[ToolDefinition]:
 
 
 def _read_tool(raw: Raw, path: str) -> ToolDefinition:
+    tool = _decode(raw, path)
+    if isinstance(tool, FunctionTool | CustomTool | NamespaceTool):
+        _check_named(tool, path)
+    if isinstance(tool, NamespaceTool):
+        for index, inner in enumerate(tool.tools):
+            _check_named(inner, f"{path}.tools[{index}]")
+    require_sound(raw, path)
+    return tool
+
+
+def _decode(raw: Raw, path: str) -> ToolDefinition:
     try:
         tool: ToolDefinition = _decoder().decode(raw)
     except UNREADABLE as exc:
         head = read_head(raw)
-        if head.is_object and head.type not in TOOLS:
+        if not head.is_object:
+            raise misfit(exc, path) from exc
+        kind = TOOLS.get(head.type)
+        if kind is None:
             reason = f"unknown tool type {head.type!r}" if head.type else "missing or not a string"
             raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
-        raise misfit(exc, path) from exc
-    if isinstance(tool, NamespaceTool):
-        _check_named(tool, path)
-        for index, inner in enumerate(tool.tools):
-            _check_named(inner, f"{path}.tools[{index}]")
-    elif isinstance(tool, FunctionTool | CustomTool):
-        _check_named(tool, path)
+        return head.read_as(kind, path)
     return tool
 
 

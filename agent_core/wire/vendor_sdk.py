@@ -1,8 +1,7 @@
 """Development tool: read the wire facts out of an installed `openai` SDK, in the form of `schema.json`'s `vendor` part.
 
-Only `generate.py` uses this, and only when asked to compare or refresh; nothing of the product imports the SDK. Types are
-written in the small language of `schema.py`: `str`, `array<…>`, `map<str,…>`, `"a"|"b"`, a class name, `object` for any
-JSON value; a trailing `?` marks a field that may be absent.
+Only `generate.py` uses this, and only when asked to compare or refresh; nothing of the product imports the SDK. Types
+are written in the small language that `schema.py` describes.
 """
 
 from __future__ import annotations
@@ -124,7 +123,7 @@ class _Reader:
         if origin is dict:
             return f"map<str,{self.text(args[1])}>"
         if _is_model(annotation):
-            return self._names.get(annotation, annotation.__name__)
+            return self._names.get(annotation, str(annotation.__name__))
         raise TypeError(f"no rule for {annotation!r}")
 
 

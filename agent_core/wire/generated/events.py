@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, UNSET, UnsetType, field
+from msgspec import UNSET, Raw, UnsetType, field
 
 from agent_core.wire.base import Wire, empty_list, zero
 from agent_core.wire.generated.types import (

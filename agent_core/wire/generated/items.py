@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, UNSET, UnsetType, field
+from msgspec import UNSET, Raw, UnsetType, field
 
 from agent_core.wire.base import Wire, empty_list
 from agent_core.wire.generated.types import (
@@ -368,21 +368,58 @@ ITEMS: dict[str, type[Item]] = {
 
 PARTS_CHECK = "parts"
 TOOLS_CHECK = "tools"
+
 CHECKS: dict[str, dict[str, Any]] = {
-    "message": {"content": PARTS_CHECK},
-    "function_call": {"caller": CallerDirect | CallerProgram},
-    "function_call_output": {"output": PARTS_CHECK, "caller": CallerDirect | CallerProgram},
-    "computer_call": {"action": Click | DoubleClick | Drag | Keypress | Move | Screenshot | Scroll | Type | Wait, "actions": list[Click | DoubleClick | Drag | Keypress | Move | Screenshot | Scroll | Type | Wait]},
-    "reasoning": {"summary": PARTS_CHECK, "content": PARTS_CHECK},
-    "tool_search_output": {"tools": TOOLS_CHECK},
-    "additional_tools": {"tools": TOOLS_CHECK},
-    "code_interpreter_call": {"outputs": list[OutputImage | OutputLogs]},
-    "shell_call": {"environment": ContainerReference | ResponseLocalEnvironment, "caller": CallerDirect | CallerProgram},
-    "shell_call_output": {"caller": CallerDirect | CallerProgram},
-    "apply_patch_call": {"operation": CreateFile | DeleteFile | UpdateFile, "caller": CallerDirect | CallerProgram},
-    "apply_patch_call_output": {"caller": CallerDirect | CallerProgram},
-    "mcp_call": {"error": HTTPError | McpProtocolError | McpToolExecutionError},
-    "custom_tool_call": {"caller": CallerDirect | CallerProgram},
-    "custom_tool_call_output": {"output": PARTS_CHECK, "caller": CallerDirect | CallerProgram},
+    "message": {
+        "content": PARTS_CHECK,
+    },
+    "function_call": {
+        "caller": CallerDirect | CallerProgram,
+    },
+    "function_call_output": {
+        "output": PARTS_CHECK,
+        "caller": CallerDirect | CallerProgram,
+    },
+    "computer_call": {
+        "action": Click | DoubleClick | Drag | Keypress | Move | Screenshot | Scroll | Type | Wait,
+        "actions": list[Click | DoubleClick | Drag | Keypress | Move | Screenshot | Scroll | Type | Wait],
+    },
+    "reasoning": {
+        "summary": PARTS_CHECK,
+        "content": PARTS_CHECK,
+    },
+    "tool_search_output": {
+        "tools": TOOLS_CHECK,
+    },
+    "additional_tools": {
+        "tools": TOOLS_CHECK,
+    },
+    "code_interpreter_call": {
+        "outputs": list[OutputImage | OutputLogs],
+    },
+    "shell_call": {
+        "environment": ContainerReference | ResponseLocalEnvironment,
+        "caller": CallerDirect | CallerProgram,
+    },
+    "shell_call_output": {
+        "caller": CallerDirect | CallerProgram,
+    },
+    "apply_patch_call": {
+        "operation": CreateFile | DeleteFile | UpdateFile,
+        "caller": CallerDirect | CallerProgram,
+    },
+    "apply_patch_call_output": {
+        "caller": CallerDirect | CallerProgram,
+    },
+    "mcp_call": {
+        "error": HTTPError | McpProtocolError | McpToolExecutionError,
+    },
+    "custom_tool_call": {
+        "caller": CallerDirect | CallerProgram,
+    },
+    "custom_tool_call_output": {
+        "output": PARTS_CHECK,
+        "caller": CallerDirect | CallerProgram,
+    },
 }
-"""Undecoded fields of an item: what the strict reader holds them against."""
+"""Undecoded fields by type: what the strict reader holds them against."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, UNSET, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from agent_core.wire.base import Wire
 from agent_core.wire.generated.types import (
@@ -84,7 +84,21 @@ class ResponseProcessed(Wire, kw_only=True, tag_field="type", tag="response.proc
     response_id: str | None = None
 
 
-ClientEvent = ResponseCreate | ResponseSteer | ResponseCancel | ResponseAppend | ResponseProcessed
+ClientEvent = (
+    ResponseCreate
+    | ResponseSteer
+    | ResponseCancel
+    | ResponseAppend
+    | ResponseProcessed
+)
+
+CLIENT_EVENTS: dict[str, type[ClientEvent]] = {
+    "response.create": ResponseCreate,
+    "response.steer": ResponseSteer,
+    "response.cancel": ResponseCancel,
+    "response.append": ResponseAppend,
+    "response.processed": ResponseProcessed,
+}
 
 CHECKS: dict[str, dict[str, Any]] = {
     "response.create": {
@@ -99,6 +113,8 @@ CHECKS: dict[str, dict[str, Any]] = {
         "reasoning": ReasoningOptions,
         "stream_options": StreamOptions,
         "text": TextOptions,
+        "tool_choice": Any,
+        "client_metadata": Any,
     },
 }
-"""Undecoded fields of a client event: what the strict reader holds them against."""
+"""Undecoded fields by type: what the strict reader holds them against."""

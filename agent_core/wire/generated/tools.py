@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Raw, UNSET, UnsetType, field
+from msgspec import UNSET, Raw, UnsetType, field
 
 from agent_core.wire.base import Wire
 from agent_core.wire.generated.types import (
@@ -23,6 +23,7 @@ from agent_core.wire.generated.types import (
     LocalEnvironment,
     McpAllowedToolsMcpToolFilter,
     McpRequireApprovalMcpToolApprovalFilter,
+    PreviewUserLocation,
     RankingOptions,
     UserLocation,
 )
@@ -141,7 +142,7 @@ class ToolSearchTool(Wire, kw_only=True, tag_field="type", tag="tool_search"):
 class WebSearchPreviewTool(Wire, kw_only=True, tag_field="type", tag="web_search_preview"):
     search_content_types: list[str] | None = None
     search_context_size: str | None = None
-    user_location: UserLocation | None = None
+    user_location: PreviewUserLocation | None = None
 
 
 class WebSearchPreview20250311Tool(WebSearchPreviewTool, kw_only=True, tag_field="type", tag="web_search_preview_2025_03_11"):
