@@ -1,0 +1,6 @@
+"""Measurements of `loopline bench`: each scenario yields figures; ratios within one run are what counts.
+
+figures.py    a figure and its report as JSON, Markdown and SVG
+suite.py      which scenarios there are, and running them
+startup.py    the command line's start against a bare interpreter
+"""

@@ -134,6 +134,17 @@ def serve(
     sys.exit(serve_command(options))
 
 
+@app.command()
+def bench(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json, bench.md and bench.svg go.")],
+    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this scenario; repeatable.")] = None,
+) -> None:
+    """Measure, and write the figures; compare ratios within one run only."""
+    from agent_core.bench.suite import run as run_suite
+
+    run_suite(out, tuple(only or ()), lambda line: typer.echo(line, err=True))
+
+
 def _version(value: bool) -> None:
     if value:
         from agent_core import __version__

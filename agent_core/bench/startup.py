@@ -1,0 +1,32 @@
+"""Start of the command line: `loopline --help` against `python -c pass`, interleaved."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+from agent_core.bench.figures import Figure
+
+RUNS = 15
+
+
+def measure() -> Iterator[Figure]:
+    """The target is a ratio below 25."""
+    bare, started = [], []
+    for _ in range(RUNS):
+        bare.append(_wall_ms([sys.executable, "-c", "pass"]))
+        started.append(_wall_ms([sys.executable, "-m", "agent_core", "--help"]))
+    floor, value = statistics.median(bare), statistics.median(started)
+    yield Figure(name="python -c pass", value=floor, unit="ms", runs=RUNS)
+    yield Figure(
+        name="loopline --help", value=value, unit="ms", against="python -c pass", ratio=value / floor, runs=RUNS
+    )
+
+
+def _wall_ms(command: list[str]) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=30)
+    return (time.perf_counter() - started) * 1000
