@@ -54,7 +54,7 @@ def svg(figures: Sequence[Figure]) -> str:
     scale = (width - label - 90) / max(top, 1.0)
     height = 24 + row * len(bars)
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="12">',
         f'<line x1="{label + scale:.1f}" y1="4" x2="{label + scale:.1f}" y2="{height - 4}" stroke="#999"/>',
     ]
     for index, figure in enumerate(bars):
