@@ -1,0 +1,133 @@
+"""Every action as a shell command, for clients that offer nothing else, and the reading of such output. Pure.
+
+Commands run small Python programs with the workspace's interpreter; each prints a line that starts with a mark, so that
+whatever the client puts around the output (Codex: `Chunk ID`, `Wall time`, `Process exited with code`, `Output:`) does no
+harm.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from functools import cache
+from importlib import resources
+
+from agent_core.responses_server.engines.repair.actions import (
+    Action,
+    Edited,
+    EditFile,
+    FileText,
+    Hits,
+    ListFiles,
+    Listing,
+    Observation,
+    ReadFile,
+    Refused,
+    RunScript,
+    RunTests,
+    ScriptOutput,
+    Search,
+    TestRun,
+)
+
+_END = "LOOPLINE_END"
+_ANY_PYTHON = 'PY=python3; for p in .venv/bin/python venv/bin/python "$VIRTUAL_ENV/bin/python"; do [ -x "$p" ] && PY="$p" && break; done'
+_ENVELOPE = re.compile(r"\A(?:[^\n]*\n){0,8}?Output:\n", re.MULTILINE)
+
+
+def command(action: Action) -> tuple[str, int]:
+    """The command for an action and the seconds it may take."""
+    match action:
+        case RunScript(interpreter, script, purpose, limit_s):
+            prefix = shlex.join(shlex.split(interpreter)) if interpreter else "python3"
+            return f"# {purpose}\n{prefix} - <<'{_END}'\n{script.rstrip()}\n{_END}", limit_s
+        case RunTests(target, known):
+            return _program("run_tests", {"target": target, "command": known}), 120
+        case ListFiles(path, depth):
+            return _program("files", {"do": "list", "path": path or ".", "depth": depth}), 20
+        case ReadFile(path, start, end):
+            return _program("files", {"do": "read", "path": path, "start": start, "end": end}), 20
+        case Search(pattern, glob):
+            return _program("files", {"do": "search", "pattern": pattern, "glob": glob}), 30
+        case EditFile(path, old, new):
+            return _program("files", {"do": "edit", "path": path, "old": old, "new": new}), 20
+
+
+def edit_of(text: str) -> EditFile | None:
+    """The edit that a command made here asks for; None for every other command."""
+    line = next((line for line in text.splitlines() if line.startswith("JOB = {'do': 'edit'")), None)
+    if line is None:
+        return None
+    job = ast.literal_eval(line.removeprefix("JOB = "))
+    return EditFile(job["path"], job["old"], job["new"])
+
+
+@cache
+def _text(name: str) -> str:
+    package = "agent_core.responses_server.engines.repair.scripts"
+    text = resources.files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")
+    return text.replace("from __future__ import annotations\n", "").replace("JOB: Dict[str, Any] = {}\n", "")
+
+
+def _program(name: str, job: dict[str, object]) -> str:
+    script = f"JOB = {job!r}\n{_text(name).strip()}"
+    return f"{_ANY_PYTHON}\n\"$PY\" - <<'{_END}'\n{script}\n{_END}"
+
+
+def unwrap(output: str) -> str:
+    """The command's own output, without what the client put ahead of it."""
+    if output.startswith("{"):
+        try:
+            value = json.loads(output)
+        except ValueError:
+            return output
+        if isinstance(value, dict) and isinstance(value.get("output"), str):
+            return str(value["output"])
+    found = _ENVELOPE.match(output)
+    return output[found.end() :] if found else output
+
+
+def observation(action: Action, output: str) -> Observation:
+    """What a command's output says of the action that it was made for."""
+    text = unwrap(output)
+    if isinstance(action, RunScript):
+        return ScriptOutput(text)
+    facts = _marked(text)
+    if facts is None:
+        return Refused(_last_line(text))
+    if "error" in facts:
+        return Refused(str(facts["error"]))
+    match action:
+        case ListFiles():
+            return Listing(tuple(facts["paths"]))
+        case ReadFile(path):
+            return FileText(path, facts["first"], facts["last"], facts["total"], facts["text"])
+        case Search():
+            return Hits(tuple((path, line, text) for path, line, text in facts["found"]))
+        case EditFile(path):
+            return Edited(path)
+        case RunTests():
+            body = text.partition("\n" + _MARK)[0] if not text.startswith(_MARK) else ""
+            return TestRun(facts["status"], facts["failed"], facts["passed"], facts["runner"], facts["command"], body)
+
+
+_MARK = "loopline: "
+
+
+def _marked(text: str) -> dict[str, object] | None:
+    """The facts of the last line that a program of ours printed; None where it printed none."""
+    for line in reversed(text.splitlines()):
+        if line.startswith(_MARK):
+            try:
+                value = json.loads(line[len(_MARK) :])
+            except ValueError:
+                return None
+            return value if isinstance(value, dict) else None
+    return None
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "no output"

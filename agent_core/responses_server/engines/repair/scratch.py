@@ -1,0 +1,242 @@
+"""The programs that try edits in a scratch copy: their text, their job, and the reading of what they print. Pure."""
+
+from __future__ import annotations
+
+import ast
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from agent_core.responses_server.engines.repair.edits.base import Candidate
+from agent_core.responses_server.engines.repair.failures import Failure
+from agent_core.responses_server.engines.repair.source import Replacement
+
+_SCRIPTS = "agent_core.responses_server.engines.repair.scripts"
+
+Patch = tuple[Candidate, ...]
+"""Edits that are applied together."""
+
+MAX_FAILURES = 12
+MAX_PASSING = 80
+MAX_FILES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Lines of one file that failing tests ran: line -> (failing tests, passing tests). `at_import` ran while loading."""
+
+    path: str
+    lines: Mapping[int, tuple[int, int]]
+    at_import: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    tests: int
+    failed: int
+    passed: int
+    seconds: float
+    usual_s: float
+    """What three quarters of the passing tests stay below."""
+    slowest_s: float
+    failures: tuple[Failure, ...]
+    coverage: tuple[Coverage, ...]
+    outside: tuple[str, ...]
+    """Modules that the copy still loads from the workspace itself: then edits can't be tried in a copy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What became of the candidates of one trial, by index."""
+
+    tried: int
+    seconds: float
+    baseline: tuple[int, int]
+    groups: Mapping[str, tuple[int, ...]]
+    gained: Mapping[int, int]
+    suites: Mapping[int, tuple[str, ...] | None]
+    """Candidate -> tests that it broke; None where the suite did not end in time."""
+
+    def members(self, word: str) -> tuple[int, ...]:
+        return self.groups.get(word, ())
+
+
+def survey_script(
+    runner: str, args: Sequence[str], *, base: Patch = (), limit_s: float = 3.0, budget_s: float = 25.0
+) -> str:
+    """Runs every test with `base` in place and measures what they run. `limit_s` is processor time per test."""
+    job = {
+        "runner": runner, "args": list(args), "base": _base(base), "limit_s": limit_s, "budget_s": budget_s,
+        "max_failures": MAX_FAILURES, "max_passing": MAX_PASSING, "max_files": MAX_FILES,
+    }  # fmt: skip
+    return _program("survey", job)
+
+
+def trial_script(
+    runner: str,
+    args: Sequence[str],
+    *,
+    tests: Sequence[str],
+    test_args: Sequence[str],
+    known: Sequence[str],
+    sources: Mapping[str, str],
+    base: Patch,
+    patches: Sequence[Patch],
+    cold: Sequence[int],
+    limit_s: float,
+    suite_limit_s: float,
+    budget_s: float,
+    survivors: int,
+    all_suites: bool = False,
+) -> str:
+    """Tries `patches` on top of `base`. `sources` are the texts with `base` applied; `cold` need a new import; `known`
+    tests may fail in the whole suite; `survivors` is the number of passing patches after which it stops."""
+    files = sorted({edit.path for patch in patches for edit in patch})
+    number = {path: at for at, path in enumerate(files)}
+    job = {
+        "runner": runner, "args": list(args), "tests": list(tests), "test_args": list(test_args), "known": list(known),
+        "files": files, "crcs": [zlib.crc32(sources[path].encode()) for path in files],
+        "base": _base(base),
+        "cold": list(cold), "limit_s": limit_s, "suite_limit_s": suite_limit_s, "budget_s": budget_s,
+        "survivors": survivors, "max_suites": 4, "all_suites": all_suites,
+        "candidates": [[[number[edit.path], *_plain(item)] for edit in patch for item in edit.replacements] for patch in patches],
+    }  # fmt: skip
+    return _program("trial", job)
+
+
+def _base(patch: Patch) -> list[list[Any]]:
+    return [[edit.path, *_plain(item)] for edit in patch for item in edit.replacements]
+
+
+def _plain(item: Replacement) -> list[Any]:
+    return [item.start, item.end, item.text]
+
+
+class _Compact(ast.NodeTransformer):
+    """Takes out what only readers and type checkers of this repository need, so that less is sent."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        own = ("__future__", "agent_core.responses_server.engines.repair.scripts", f"{_SCRIPTS}.common")
+        node.body = [item for item in node.body if not (isinstance(item, ast.ImportFrom) and item.module in own)]
+        self._strip(node)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        self._strip(node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self._strip(node)
+        node.returns = None
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        return (
+            ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node) if node.value else ast.Pass()
+        )
+
+    def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef) -> None:
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        self.generic_visit(node)
+
+
+@cache
+def _text(name: str) -> str:
+    text = resources.files(_SCRIPTS).joinpath(f"{name}.py").read_text(encoding="utf-8")
+    return ast.unparse(ast.fix_missing_locations(_Compact().visit(ast.parse(text))))
+
+
+def _program(name: str, job: Mapping[str, Any]) -> str:
+    """One program: what is asked of it first, then the parts it is made of."""
+    rows = [f"    {key!r}: {_rows(value) if key == 'candidates' else repr(value)}," for key, value in job.items()]
+    stated = "JOB = {\n" + "\n".join(rows) + "\n}"
+    common = _text("common").replace("JOB = {}\n", "", 1)
+    return f"from __future__ import annotations\n{stated}\n{common}\ncommon = sys.modules[__name__]\n{_text(name)}\n"
+
+
+def _rows(candidates: Sequence[Any]) -> str:
+    return "[\n" + "".join(f"        {item!r},\n" for item in candidates) + "    ]"
+
+
+def read_survey(output: str) -> Survey | str:
+    """The survey that a program printed; a text with the reason where it printed none."""
+    words = _words(output)
+    head = words.get("survey")
+    if not head:
+        return _trouble(words, output)
+    failures = tuple(
+        Failure(
+            item["id"], item["type"], item["message"], tuple((path, line, name) for path, line, name in item["frames"])
+        )
+        for item in words.get("fail", [])
+    )
+    coverage = tuple(
+        Coverage(
+            item["file"],
+            {line: (bad, good) for first, last, bad, good in item["lines"] for line in range(first, last + 1)},
+            frozenset(line for first, last in item["import"] for line in range(first, last + 1)),
+        )
+        for item in words.get("cover", [])
+    )
+    facts = head[0]
+    return Survey(
+        facts["tests"], facts["failed"], facts["passed"], facts["s"], facts.get("usual_s", 0.0), facts.get("slowest_s", 0.0), failures, coverage,
+        tuple(facts.get("outside", ())),
+    )  # fmt: skip
+
+
+def read_trial(output: str) -> Verdicts | str:
+    words = _words(output)
+    if not words.get("trial") or not words.get("baseline"):
+        return _trouble(words, output)
+    names = ("pass", "partial", "same", "changed", "too_slow", "crashed", "no_python")
+    groups = {name: tuple(_numbers(words[name][0])) for name in names if name in words}
+    facts, base = words["trial"][0], words["baseline"][0]
+    return Verdicts(
+        facts["tried"], facts["s"], (base["passed"], base["of"]), groups,
+        dict((words.get("gained") or [[]])[0]),
+        {item["candidate"]: None if item["broke"] is None else tuple(item["broke"]) for item in words.get("suite", [])},
+    )  # fmt: skip
+
+
+def _words(output: str) -> dict[str, list[Any]]:
+    """Lines `word value` by word; lines of anything else are left out."""
+    found: dict[str, list[Any]] = {}
+    for line in output.splitlines():
+        word, _, rest = line.partition(" ")
+        if not word.isidentifier() or not rest:
+            continue
+        try:
+            value: Any = json.loads(rest)
+        except ValueError:
+            value = rest
+        found.setdefault(word, []).append(value)
+    return found
+
+
+def _numbers(value: object) -> list[int]:
+    found: list[int] = []
+    for part in str(value).split():
+        first, _, last = part.partition("-")
+        if first.isdigit():
+            found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def _trouble(words: Mapping[str, list[Any]], output: str) -> str:
+    if words.get("stale"):
+        return f"{words['stale'][0]} changed on disk meanwhile"
+    done = words.get("done")
+    if done and isinstance(done[0], dict) and done[0].get("why"):
+        return str(done[0]["why"])
+    lines = [line for line in output.strip().splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "the program printed nothing"

@@ -1,0 +1,256 @@
+"""The search itself: single edits, then what is left after a partial fix, then pairs. Yields steps, returns an outcome. Pure.
+
+Every trial runs many candidates in one command, each against the failing tests only; survivors then face the whole suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from agent_core.responses_server.engines.repair import localise, rank, report, scratch
+from agent_core.responses_server.engines.repair.actions import Observation, RunScript, ScriptOutput, Step, TestRun
+from agent_core.responses_server.engines.repair.edits.base import Candidate
+from agent_core.responses_server.engines.repair.failures import Failure
+from agent_core.responses_server.engines.repair.project import Project
+from agent_core.responses_server.engines.repair.scratch import Patch, Survey, Verdicts
+from agent_core.responses_server.engines.repair.source import Replacement, Source
+
+Steps = Generator[Step, tuple[Observation, ...], None]
+
+SEARCH_S = 42.0
+"""Seconds of trials in all, as the trials themselves report them."""
+TRIAL_S = 12.0
+BATCHES = (70, 220, 400, 600)
+"""Candidates per command; the last size repeats."""
+PAIRS_FROM = 40
+MAX_PAIRS = 780
+MAX_STAGES = 3
+
+
+@dataclass
+class Bench:
+    """How tests are run in this workspace."""
+
+    interpreter: str
+    runner: str
+    args: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    fix: Patch | None = None
+    tried: int = 0
+    others: list[Patch] = field(default_factory=list)
+    nearest: list[str] = field(default_factory=list)
+    run: TestRun | None = None
+    """The whole suite with the fix in place, where the search itself put it there."""
+    trouble: str | None = None
+    """Why trials in a copy are not possible here; then the search has to go on in the workspace itself."""
+
+
+class Trials:
+    """The search in a scratch copy."""
+
+    def __init__(self, bench: Bench, project: Project, survey: Survey) -> None:
+        self.bench, self.project, self.survey = bench, project, survey
+        self.outcome = Outcome()
+        self.seconds = 0.0
+        self.promising: list[Candidate] = []
+        self.partial: tuple[Patch, tuple[str, ...]] | None = None
+
+    def run(self) -> Generator[Step, tuple[Observation, ...], Outcome]:
+        base: Patch = ()
+        for _ in range(MAX_STAGES):
+            self.promising, self.partial = [], None
+            ranked = self._ranked(base)
+            yield from self._batches([(item,) for item in ranked], base, "single edits")
+            if self._over or self.partial is None:
+                break
+            added, left = self.partial
+            self.outcome.nearest.append(
+                f"{report.reason(added)}, after which {report.number(len(left), 'test')} still fail"
+            )
+            base = (*base, *added)
+            yield from self._survey_again(base)
+            if self._over:
+                break
+        if not self._over:
+            yield from self._batches(self._pairs(), base, "pairs of edits")
+        if self.outcome.fix is not None and len(self.outcome.fix) > 1:
+            yield from self._minimise(self.outcome.fix)
+        return self.outcome
+
+    @property
+    def _over(self) -> bool:
+        return self.outcome.fix is not None or self.outcome.trouble is not None or self.seconds >= SEARCH_S
+
+    def sources(self, base: Patch = ()) -> dict[str, Source]:
+        found = {path: self.project.source(path, base) for path in self.project.texts}
+        return {path: source for path, source in found.items() if source is not None}
+
+    def weights(self) -> dict[str, localise.Weights]:
+        return localise.by_coverage(self.survey.coverage, self.survey.failures, self.survey.failed)
+
+    def _ranked(self, base: Patch) -> list[Candidate]:
+        failures = self.survey.failures
+        return rank.candidates(self.sources(base), self.weights(), failures, self.project.clues(failures))
+
+    def _pairs(self) -> list[Patch]:
+        chosen = self.promising[:PAIRS_FROM]
+        order = {id(item): at for at, item in enumerate(chosen)}
+        pairs = [pair for pair in combinations(chosen, 2) if not _overlap(*pair)]
+        pairs.sort(key=lambda pair: order[id(pair[0])] + order[id(pair[1])])
+        return list(pairs[:MAX_PAIRS])
+
+    def _batches(self, patches: Sequence[Patch], base: Patch, what: str) -> Steps:
+        at, size = 0, 0
+        while at < len(patches) and not self._over:
+            batch = patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]]
+            text = f"I try {report.number(len(batch), 'candidate')} ({what}) in a scratch copy against the failing tests, the most likely first."
+            verdicts = yield from self._trial(text, batch, base, survivors=3)
+            if isinstance(verdicts, str):
+                self.outcome.trouble = verdicts
+                return
+            if verdicts.baseline[0] == verdicts.baseline[1]:
+                self.outcome.trouble = "the failing tests pass in a copy of the project"
+                return
+            self._take(batch, base, verdicts)
+            tried = verdicts.tried
+            if tried == 0:
+                return
+            at, size = at + tried, size + 1
+
+    def _trial(
+        self, text: str, batch: Sequence[Patch], base: Patch, *, survivors: int, all_suites: bool = False
+    ) -> Generator[Step, tuple[Observation, ...], Verdicts | str]:
+        survey = self.survey
+        tests = [failure.test for failure in survey.failures]
+        files = sorted({test.partition("::")[0] for test in tests})
+        sources = self.sources(base)
+        imported = {item.path: item.at_import for item in survey.coverage}
+        cold = [
+            at for at, patch in enumerate(batch)
+            if any(rank.is_cold(sources[edit.path], edit, imported.get(edit.path, frozenset())) for edit in patch)
+        ]  # fmt: skip
+        script = scratch.trial_script(
+            self.bench.runner, self.bench.args, tests=tests,
+            test_args=files if self.bench.runner == "pytest" else self.bench.args,
+            known=tests, sources={path: source.text for path, source in sources.items()}, base=base, patches=batch, cold=cold,
+            limit_s=round(0.25 + 6 * survey.usual_s, 3), suite_limit_s=round(2 + 4 * survey.slowest_s, 3),
+            budget_s=min(TRIAL_S, max(SEARCH_S - self.seconds, 3.0)), survivors=survivors, all_suites=all_suites,
+        )  # fmt: skip
+        purpose = f"tries {report.number(len(batch), 'edit')} in a temporary copy of the project; the project itself stays as it is"
+        (observed,) = yield Step(text, (RunScript(self.bench.interpreter, script, purpose),))
+        if not isinstance(observed, ScriptOutput):
+            return getattr(observed, "why", "the command could not be run")
+        verdicts = scratch.read_trial(observed.text)
+        if isinstance(verdicts, Verdicts):
+            self.seconds += verdicts.seconds
+            self.outcome.tried += verdicts.tried
+        return verdicts
+
+    def _take(self, batch: Sequence[Patch], base: Patch, verdicts: Verdicts) -> None:
+        whole = [at for at, broke in sorted(verdicts.suites.items()) if broke == ()]
+        passing = [at for at in whole if at in verdicts.members("pass")]
+        if passing:
+            fixes = [rebased(base, batch[at]) for at in passing]
+            usable = [fix for fix in fixes if fix is not None]
+            if usable:
+                self.outcome.fix = usable[0]
+            rest = [at for at in verdicts.members("pass") if at not in passing and at not in verdicts.suites]
+            self.outcome.others = [*usable[1:], *(batch[at] for at in rest)]
+            return
+        for at, broke in verdicts.suites.items():
+            if broke and at in verdicts.members("pass"):
+                self.outcome.nearest.append(f"{report.reason(batch[at])}, which breaks `{broke[0]}`")
+        half = [at for at in whole if verdicts.gained.get(at, 0) > 0]
+        if half and len(batch[half[0]]) == 1:
+            best = max(half, key=lambda at: (verdicts.gained[at], -at))
+            left = self.survey.failed - verdicts.gained[best]
+            if self.partial is None or left < len(self.partial[1]):
+                self.partial = (batch[best], ("",) * max(left, 1))
+        for word in ("partial", "changed"):
+            self.promising += [batch[at][0] for at in verdicts.members(word) if len(batch[at]) == 1]
+
+    def _survey_again(self, base: Patch) -> Steps:
+        """Looks anew once part of the failing tests pass."""
+        script = scratch.survey_script(self.bench.runner, self.bench.args, base=base)
+        text = f"With this, some of the failing tests pass: {report.reason(base)}. I look again at the others."
+        (observed,) = yield Step(
+            text,
+            (
+                RunScript(
+                    self.bench.interpreter, script, "measures which lines the failing tests run, in a temporary copy"
+                ),
+            ),
+        )
+        survey = (
+            scratch.read_survey(observed.text) if isinstance(observed, ScriptOutput) else "the command could not be run"
+        )
+        if isinstance(survey, str) or not survey.failures:
+            self.outcome.trouble = (
+                survey if isinstance(survey, str) else "the failing tests pass in a copy of the project"
+            )
+            return
+        self.survey = survey
+
+    def _minimise(self, fix: Patch) -> Steps:
+        """Leaves out what the fix does not need."""
+        smaller = [subset for size in range(1, len(fix)) for subset in combinations(fix, size)]
+        text = f"{report.number(len(fix), 'edit')} together pass all tests. I check whether fewer are enough."
+        verdicts = yield from self._trial(text, smaller, (), survivors=1)
+        if isinstance(verdicts, Verdicts):
+            enough = [at for at, broke in verdicts.suites.items() if broke == () and at in verdicts.members("pass")]
+            if enough:
+                self.outcome.fix = smaller[min(enough)]
+
+
+def _overlap(first: Candidate, second: Candidate) -> bool:
+    if first.path != second.path:
+        return False
+    return any(a.start <= b.end and b.start <= a.end for a in first.replacements for b in second.replacements)
+
+
+def rebased(base: Patch, patch: Patch) -> Patch | None:
+    """`base` and then `patch` as one patch of the original text; None where they touch each other."""
+    moved: list[Candidate] = []
+    for edit in patch:
+        items: list[Replacement] = []
+        for item in edit.replacements:
+            start, end = item.start, item.end
+            for done in sorted(
+                (each for other in base if other.path == edit.path for each in other.replacements),
+                key=lambda each: each.start,
+            ):
+                # `done` now spans done.start (shifted by what precedes it, which is gone from start already) to its new end
+                if start >= done.start + len(done.text):
+                    change = len(done.text) - (done.end - done.start)
+                    start, end = start - change, end - change
+                elif end > done.start:
+                    return None
+            items.append(Replacement(start, end, item.text))
+        moved.append(replace(edit, replacements=tuple(items)))
+    return (*base, *moved)
+
+
+def places(
+    sources: Mapping[str, Source],
+    weights: Mapping[str, localise.Weights],
+    failures: Sequence[Failure],
+    survey: Survey | None,
+) -> list[str]:
+    """The most suspected functions in words."""
+    counts = {item.path: item.lines for item in survey.coverage} if survey else {}
+    found: list[str] = []
+    for region, lines in rank.suspects(sources, weights, failures):
+        if region.is_module:
+            continue
+        seen = [counts.get(region.source.path, {}).get(line, (0, 0)) for line in lines]
+        bad, good = max((pair[0] for pair in seen), default=0), max((pair[1] for pair in seen), default=0)
+        if survey:
+            found.append(report.suspicion(region.source.path, region.qualname, region.first, region.last, bad, good))
+        else:
+            found.append(f"`{region.source.path}` lines {region.first}-{region.last} (`{region.qualname}`)")
+    return found

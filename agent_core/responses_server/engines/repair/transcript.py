@@ -1,0 +1,70 @@
+"""What a conversation says so far: the task, the calls made for it with their outputs, edits that a cut-off run left. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message, text_of
+
+
+@dataclass(frozen=True, slots=True)
+class DoneCall:
+    """A call and its output; `output` None where the conversation holds none."""
+
+    name: str
+    arguments: str
+    output: str | None
+
+    def fits(self, name: str, arguments: dict[str, Any]) -> bool:
+        if self.name != name:
+            return False
+        try:
+            return bool(json.loads(self.arguments) == arguments)
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What follows the latest user message."""
+
+    task: str
+    calls: tuple[DoneCall, ...]
+    introduced: bool
+    """Whether an earlier message of this conversation said what this engine is."""
+    interrupted: tuple[DoneCall, ...]
+    """Calls of the turn before, if that ended without a final message."""
+
+
+def read_turn(items: Sequence[Any]) -> Turn:
+    """Folds a whole conversation. Items of other kinds are passed over."""
+    outputs = {item.call_id: text_of(item) for item in items if isinstance(item, FunctionCallOutput)}
+    users = [at for at, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
+    start = users[-1] if users else -1
+    task = text_of(items[start]) if users else ""
+    calls = _calls(items[start + 1 :], outputs)
+    earlier = items[:start] if users else ()
+    spoken = any(isinstance(item, Message) and item.role == "assistant" for item in earlier)
+    return Turn(task, calls, spoken, _interrupted(earlier, outputs))
+
+
+def _calls(items: Sequence[Any], outputs: dict[str, str]) -> tuple[DoneCall, ...]:
+    return tuple(
+        DoneCall(item.name, item.arguments, outputs.get(item.call_id))
+        for item in items
+        if isinstance(item, FunctionCall)
+    )
+
+
+def _interrupted(earlier: Sequence[Any], outputs: dict[str, str]) -> tuple[DoneCall, ...]:
+    """Calls since the last message that closed a turn: one of the assistant's that no call follows before the user speaks."""
+    open_from = 0
+    for at, item in enumerate(earlier):
+        follower = next((kind for kind in earlier[at + 1 :] if isinstance(kind, FunctionCall | Message)), None)
+        closes = isinstance(item, Message) and item.role == "assistant" and not isinstance(follower, FunctionCall)
+        if closes and not (isinstance(follower, Message) and follower.role == "assistant"):
+            open_from = at + 1
+    return _calls(earlier[open_from:], outputs)
