@@ -1,0 +1,81 @@
+"""The HTTP way: each request is a POST with the whole input, answered by an event stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from agent_core.errors import ConnectionLost, LooplineError
+from agent_core.model.request import Fields, http_body
+from agent_core.model.settings import ModelSettings
+from agent_core.protocol.chain import Plan
+from agent_core.protocol.item_log import ItemLog
+from agent_core.telemetry.events import TransportKind
+from agent_core.transport.http import Http, HttpStream
+from agent_core.transport.urls import http_url
+
+
+class HttpWay:
+    """Owns the POST under way and the pool it came from."""
+
+    kind: TransportKind = "http"
+    connection: str | None = None
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings = settings
+        self._http = Http(
+            http_url(settings.base_url), settings.request_headers(), open_timeout_s=settings.open_timeout_s
+        )
+        self._stream: HttpStream | None = None
+        self._closing: set[asyncio.Task[None]] = set()
+        self.reached = False
+        self._begun = False
+
+    async def prepare(self) -> None:
+        return
+
+    def plan(self, fields: Fields, log: ItemLog) -> Plan:
+        return Plan(None, 0, "full_resend" if self._begun else "first")
+
+    def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
+        return http_body(fields, new)
+
+    async def send(self, data: bytes) -> None:
+        self._begun = True
+        self._stream = await self._http.post(data)
+        self.reached = True
+
+    async def receive(self) -> list[bytes]:
+        if self._stream is None:
+            raise ConnectionLost("no request is under way")
+        return await self._stream.receive(self._settings.silence_limit_s)
+
+    def claims(self, response_id: str | None) -> bool:
+        return True  # an answer holds nothing but its own response
+
+    async def succeeded(self, response_id: str, fields: Fields, log: ItemLog, count: int, output: list[bytes]) -> None:
+        await self._finish()
+
+    async def failed(self, error: LooplineError, *, ended: bool, begun: bool) -> None:
+        if ended:
+            await self._finish()
+        else:
+            self.abandon()
+
+    def abandon(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            task = asyncio.create_task(stream.close(), name="http-abandon")
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        self.abandon()
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=self._settings.cancel_timeout_s)
+        await self._http.close()
+
+    async def _finish(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await stream.finish()

@@ -1,0 +1,222 @@
+"""One conversation's way to the model: sends each call, repeats what broke, and says how it went.
+
+Owns the two ways (WebSocket and HTTP), which of them is used now, and the order of calls. What to do after a failure
+is `policy.decide`, what a connection may do is in the ways; here they meet, in one loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
+
+from agent_core.clock import Clock, new_id
+from agent_core.errors import LooplineError, ServiceError, UsageError
+from agent_core.model.attempt import Call
+from agent_core.model.http_way import HttpWay
+from agent_core.model.policy import Decision, Failure, Step, decide
+from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, Reconnecting, Restarted
+from agent_core.model.reply import Reply
+from agent_core.model.request import Builder, full_size
+from agent_core.model.settings import ModelSettings
+from agent_core.model.socket_way import SocketWay
+from agent_core.model.timing import CallTimer, Pace
+from agent_core.model.way import Way
+from agent_core.protocol.replay import REPLAY
+from agent_core.telemetry import events as ev
+from agent_core.telemetry.emitter import Emitter
+
+
+class ModelSession:
+    """Implements `model.port.Model`. One event loop; close it when the conversation ends.
+
+    `jitter` gives random numbers from 0 to 1 for the pauses between retries.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        clock: Clock,
+        emitter: Emitter,
+        session_id: str | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self._settings, self._clock, self._emitter = settings, clock, emitter
+        self._session, self._jitter = session_id, jitter
+        self._socket = SocketWay(settings, clock, emitter, session_id)
+        self._http = HttpWay(settings)
+        self._builder, self._pace = Builder(), Pace()
+        self._http_until_ns: int | None = None
+        self._lock = asyncio.Lock()
+        self._closed = False
+
+    def call(self, request: CallRequest) -> AsyncGenerator[CallItem, None]:
+        return self._stream(request, warmup=False)
+
+    async def prewarm(self, request: CallRequest) -> bool:
+        if self._way(http_only=False) is self._http:
+            return False
+        try:
+            async with contextlib.aclosing(self._stream(request, warmup=True)) as stream:
+                async for _ in stream:
+                    pass
+        except LooplineError:
+            return False
+        self._emitter.emit(ev.ConnectionPrewarmed(session=self._session, connection=self._socket.connection))
+        return True
+
+    async def close(self) -> None:
+        self._closed = True
+        await self._socket.close()
+        await self._http.close()
+
+    async def _stream(self, request: CallRequest, *, warmup: bool) -> AsyncGenerator[CallItem, None]:
+        """The loop: send, read until the end, and after a failure do as the policy says."""
+        async with self._lock:
+            if self._closed:
+                raise UsageError("the session is closed")
+            call = Call(request, self._timer(request), self._way(http_only=False), warmup=warmup)
+            try:
+                while True:
+                    try:
+                        yield await self._send(call)
+                        reply, receive, timer = call.reply, call.way.receive, call.timer
+                        while not reply.ended():
+                            frames = await receive()
+                            timer.batch(frames)
+                            for frame in frames:
+                                item = reply.read(frame)
+                                if item is not None:
+                                    yield item
+                                if reply.ended():
+                                    break
+                            timer.settle()
+                        yield await self._finish(call)
+                        return
+                    except LooplineError as error:
+                        void = REPLAY[call.phase].discard
+                        decision = await self._after(call, error)
+                        if void:
+                            yield Restarted(error.code)
+                        if decision.step is Step.RETRY:
+                            call.retries += 1
+                            limit = self._settings.reconnect_limit
+                            yield Reconnecting(call.retries, limit, decision.delay_s, error.code)
+                            await self._clock.sleep(decision.delay_s)
+            except (asyncio.CancelledError, GeneratorExit):
+                self._cancel(call)
+                raise
+
+    async def _send(self, call: Call) -> CallStarted:
+        """Get a way ready and let the request leave on it."""
+        call.restart(self._way(http_only=call.http_only))
+        way, request, timer = call.way, call.request, call.timer
+        await way.prepare()
+        fields = call.fields = self._builder.fields(request)
+        plan = call.plan = way.plan(fields, request.items)
+        new = request.items.raw(plan.first_new)[: call.count - plan.first_new]
+        data = way.encode(fields, plan, new, warmup=call.warmup)
+        sent: dict[str, Any] = {
+            "model": request.model,
+            "transport": way.kind,
+            "reuse": plan.reuse,
+            "input_items": len(new),
+            "size": len(data),
+            "size_full": full_size(len(data), plan, self._builder.held_bytes(request.items, plan.first_new), len(new)),
+            "warmup": call.warmup,
+            "connection": way.connection,
+        }
+        sent_ns = self._clock.mono_ns()
+        if way.kind == "http":
+            timer.sent(sent_ns, **sent)  # `send` comes back only with the head of the answer
+            await way.send(data)
+        else:
+            await way.send(data)
+            timer.sent(sent_ns, **sent)
+        call.reply = Reply(timer, way.claims)
+        return CallStarted(timer.attempts, plan.reuse, way.kind)
+
+    async def _finish(self, call: Call) -> CallResult:
+        """The response ended: its result, or the error that it ended with."""
+        reply, timer, request = call.reply, call.timer, call.request
+        if reply.failure is not None:
+            raise reply.failure
+        items = reply.items()
+        if call.warmup and items:
+            raise ServiceError("the service sampled a warm-up", code="warmup_sampled")
+        response_id = reply.response_id or ""
+        await call.way.succeeded(response_id, call.fields, request.items, call.count, items)
+        if call.way is self._socket:
+            self._http_until_ns = None
+        status, finish_reason = reply.status(), reply.finish_reason(items)
+        timing = timer.timing()
+        call.done = True
+        timer.ended(
+            "cancelled" if status == "cancelled" else "completed",
+            timing,
+            response_id=response_id or None,
+            usage=reply.usage,
+            finish_reason=finish_reason,
+        )
+        return CallResult(
+            response_id=response_id,
+            status="completed" if status == "completed" else "incomplete",
+            items=items,
+            finish_reason=finish_reason,
+            usage=reply.port_usage(),
+            attempts=timer.attempts,
+            reuse=call.plan.reuse,
+            transport=call.way.kind,
+            bytes_up=timer.bytes_up,
+            timing=timing,
+        )
+
+    async def _after(self, call: Call, error: LooplineError) -> Decision:
+        """Settle a failed attempt and decide how to go on. Raises `error` where there is nothing to try."""
+        way = call.way
+        await way.failed(error, ended=call.ended, begun=call.begun)
+        decision = decide(
+            Failure(
+                error=error,
+                transport=way.kind,
+                retries=call.retries,
+                continued=call.continued,
+                reached=self._socket.reached or self._http.reached,
+                probing=self._http_until_ns is not None,
+                jitter=self._jitter(),
+            ),
+            self._settings,
+        )
+        if decision.step is Step.FALL_BACK:
+            self._http_until_ns = self._clock.mono_ns() + int(self._settings.websocket_again_after_s * 1e9)
+            self._emitter.emit(ev.ConnectionFallback(cause=error.code, session=self._session))
+            call.retries = 0
+        elif decision.step is Step.HTTP_ONCE:
+            call.http_only, call.retries = True, 0
+        if decision.step is Step.RAISE or call.warmup:
+            call.done = True
+            call.timer.ended("failed", call.timer.timing(), response_id=call.response_id, error=error)
+            raise error
+        return decision
+
+    def _cancel(self, call: Call) -> None:
+        """The consumer left or was cancelled."""
+        if call.done:
+            return
+        call.done = True
+        call.way.abandon()
+        call.timer.ended("cancelled", call.timer.timing(), response_id=call.response_id)
+
+    def _way(self, *, http_only: bool) -> Way:
+        if http_only or self._settings.transport == "http":
+            return self._http
+        if self._http_until_ns is not None and self._clock.mono_ns() < self._http_until_ns:
+            return self._http
+        return self._socket
+
+    def _timer(self, request: CallRequest) -> CallTimer:
+        ids = {"session": self._session, "turn": request.turn, "call": request.call or new_id("call")}
+        return CallTimer(self._clock, self._emitter, self._pace, ids)
