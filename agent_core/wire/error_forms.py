@@ -7,9 +7,9 @@ from typing import Any
 from msgspec import Raw
 
 from agent_core.errors import WireError
-from agent_core.wire.codec import plain
+from agent_core.wire.codec import plain, read
 from agent_core.wire.generated.events import ErrorEvent
-from agent_core.wire.generated.types import ErrorBody
+from agent_core.wire.generated.types import ErrorBody, Misalignment
 from agent_core.wire.head import Head, read_head
 
 
@@ -32,6 +32,7 @@ def read_error(head: Head) -> ErrorEvent:
             message=message,
             param=body.text("param"),
             headers={**_headers(head.fields.get("headers")), **_headers(body.fields.get("headers"))} or None,
+            misalignment=_misalignment(inner),
         ),
         sequence_number=head.number("sequence_number"),
         stream_id=head.text("stream_id"),
@@ -41,6 +42,13 @@ def read_error(head: Head) -> ErrorEvent:
 def _first_number(heads: tuple[Head, ...], names: tuple[str, ...]) -> int | None:
     found = (head.number(name) for name in names for head in heads)
     return next((number for number in found if number is not None), None)
+
+
+def _misalignment(body: Head) -> Misalignment | None:
+    try:
+        return read(body.fields["misalignment"], Misalignment) if body.has("misalignment") else None
+    except WireError:
+        return None
 
 
 def _headers(raw: Raw | None) -> dict[str, str]:

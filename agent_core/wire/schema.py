@@ -4,7 +4,7 @@
 hand. `ours` is what we add, name or relax:
 
     types, server_events, client_events   kinds that the vendor does not list
-    client_event_fields, item_fields      fields that real peers send beside the vendor's
+    type_fields, client_event_fields, item_fields   fields that real peers send beside the vendor's
     parts, tool_variants                  which vendor types are views of the same content part or tool
     names                                 struct names, where the vendor's class name is no good one
     optional, optional_in_items           required fields that real peers leave out
@@ -150,7 +150,8 @@ class Schema:
 
     def __init__(self, data: dict[str, Any]) -> None:
         vendor, ours = data["vendor"], data["ours"]
-        self.types = {name: _fields(f) for name, f in {**vendor["types"], **ours["types"]}.items()}
+        types = {**vendor["types"], **ours["types"]}
+        self.types = {name: _fields({**f, **ours["type_fields"].get(name, {})}) for name, f in types.items()}
         self.server_events = _events(vendor["server_events"], ours["server_events"], {})
         self.client_events = _events(vendor["client_events"], ours["client_events"], ours["client_event_fields"])
         self.tools: dict[str, list[str]] = {
