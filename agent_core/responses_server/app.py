@@ -1,0 +1,128 @@
+"""Composition root of the service: settings to parts, parts to an ASGI app, an app to a process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Route, WebSocketRoute
+
+from agent_core.clock import Clock, SystemClock
+from agent_core.errors import EngineError
+from agent_core.protocol.server_connection import Policy
+from agent_core.responses_server.auth import AuthMiddleware, Guard
+from agent_core.responses_server.engines.registry import build_registry
+from agent_core.responses_server.http import Probes, ResponsesEndpoint
+from agent_core.responses_server.pipeline import Pipeline
+from agent_core.responses_server.process import run_process
+from agent_core.responses_server.rendering import Renderer
+from agent_core.responses_server.screening.chain import Screens
+from agent_core.responses_server.screening.media import MediaScreen
+from agent_core.responses_server.service import Service
+from agent_core.responses_server.settings import ServeSettings
+from agent_core.responses_server.settlement import Settlement
+from agent_core.responses_server.stores import make_store
+from agent_core.responses_server.tokenizer import Tokenizer
+from agent_core.responses_server.validation import Validator
+from agent_core.responses_server.websocket import WebSocketEndpoint
+from agent_core.telemetry.emitter import Emitter, NullSink, Sink
+from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.source import new_source
+
+log = logging.getLogger(__name__)
+
+
+def build_service(
+    settings: ServeSettings, *, sink: Sink | None = None, source: str | None = None, clock: Clock | None = None
+) -> Service:
+    """All parts, nothing started. Raises ConfigError for settings that can't be used.
+
+    `sink` None: events go nowhere. `source`: name of this process in its events, None: a fresh one.
+    """
+    clock = clock or SystemClock()
+    tokenizer = Tokenizer()
+    store = make_store(settings, clock)
+    emitter = Emitter(sink or NullSink(), clock, source or new_source())
+    pipeline = Pipeline(
+        clock=clock,
+        store=store,
+        validator=Validator(known_tools=settings.has("digest")),
+        screens=Screens([MediaScreen()]),
+        renderer=Renderer(tokenizer, keep_headers=settings.has("render-cache")),
+        tokenizer=tokenizer,
+        settlement=Settlement(store, emitter, overlap=settings.has("settle-overlap")),
+        keep_tokens=settings.has("render-cache"),
+        keep_screens=settings.has("screen-incremental"),
+    )
+    policy = Policy(life_s=settings.connection_minutes * 60, keepalive_s=settings.keepalive_s)
+    return Service(
+        settings=settings,
+        clock=clock,
+        policy=policy,
+        registry=build_registry(settings, clock),
+        pipeline=pipeline,
+    )
+
+
+def build_app(
+    settings: ServeSettings, *, sink: Sink | None = None, source: str | None = None, clock: Clock | None = None
+) -> Starlette:
+    """The ASGI app; its Service is in `app.state.service`. Takes what `build_service` takes. Raises ConfigError."""
+    service = build_service(settings, sink=sink, source=source, clock=clock)
+    probes = Probes(service)
+    responses = ResponsesEndpoint(service)
+    guard = Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts))
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await service.pipeline.store.open()
+        loading = asyncio.create_task(service.pipeline.renderer.load())
+        try:
+            yield
+        finally:
+            await loading
+            await _close(service)
+
+    app = Starlette(
+        routes=[
+            WebSocketRoute("/v1/responses", WebSocketEndpoint(service)),
+            Route("/v1/responses", responses),
+            Route("/v1/models", probes.models),
+            Route("/healthz", probes.health),
+            Route("/readyz", probes.ready),
+        ],
+        middleware=[Middleware(AuthMiddleware, guard=guard)],
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    return app
+
+
+def serve(settings: ServeSettings) -> int:
+    """Run the service until a signal or until the parent is gone. Returns the exit code of the process."""
+    source = new_source()
+    journal = JournalSink(settings.state_dir, source) if settings.state_dir is not None else None
+    try:
+        app = build_app(settings, sink=journal, source=source)
+        return run_process(settings, app, app.state.service)
+    finally:
+        if journal is not None:
+            journal.close()
+
+
+async def _close(service: Service) -> None:
+    """Settle, then close everything; an engine that ends badly is told by the service's exit code."""
+    pipeline = service.pipeline
+    try:
+        await pipeline.settlement.drain()
+        await service.registry.close()
+    except EngineError as error:
+        log.error("an engine ended badly: %s", error.message)
+        service.failed = True
+    finally:
+        await pipeline.store.close()
+        pipeline.renderer.close()

@@ -1,0 +1,53 @@
+"""One socket write for all frames that are ready together.
+
+Frames that are written in the same turn of the event loop leave in one write at its end; nothing waits longer than that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+MAX_HELD_BYTES = 64 * 1024
+"""Above this the frames leave at once, so that the transport's flow control sees them."""
+
+
+class CoalescingTransport:
+    """Wraps a transport: `write` collects, everything else is passed on after what was collected."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+
+    def write(self, data: bytes) -> None:
+        if not data:
+            return
+        if not self._held:
+            self._loop.call_soon(self.flush)
+        self._held.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes > MAX_HELD_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._held:
+            held, self._held, self._held_bytes = self._held, [], 0
+            self._transport.write(held[0] if len(held) == 1 else b"".join(held))
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
+class CoalescingProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's WebSocket protocol on a transport that coalesces."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        wrapped = CoalescingTransport(cast(asyncio.Transport, transport), self.loop)
+        super().connection_made(cast(asyncio.BaseTransport, wrapped))

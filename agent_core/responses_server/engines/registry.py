@@ -1,0 +1,89 @@
+"""The engines of a service by model name. `repair` and `scripted` always exist; `--engine NAME=KIND:SPEC` adds others."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from agent_core.clock import Clock
+from agent_core.errors import ConfigError, EngineError
+from agent_core.responses_server.engines.base import Capabilities, Delta, Engine, EngineRequest, Finish
+from agent_core.responses_server.engines.rollout import read_rollout
+from agent_core.responses_server.engines.scripted import ScriptedEngine
+from agent_core.responses_server.settings import ServeSettings
+
+REPAIR = "agent_core.responses_server.engines.repair.engine:RepairEngine"
+
+KINDS: dict[str, Callable[[str, str], Engine]] = {}
+"""Engine kinds of `--engine NAME=KIND:SPEC`: model name and spec to engine."""
+
+
+class AbsentEngine:
+    """Stands for an engine whose code can't be loaded: it is listed, and says why it can't answer."""
+
+    def __init__(self, name: str, cause: str) -> None:
+        self.name, self._cause = name, cause
+        self.capabilities = Capabilities(tools=False, chat=False)
+
+    async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
+        if self._cause:
+            raise EngineError(f"The engine '{self.name}' is not available: {self._cause}.", code="engine_unavailable")
+        yield Finish()
+
+    async def close(self) -> None:
+        return
+
+
+class EngineRegistry:
+    """Engines by model name. A name may be followed by `:VARIANT`, which the engine reads itself."""
+
+    def __init__(self, engines: Mapping[str, Engine]) -> None:
+        self._engines = dict(engines)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._engines)
+
+    def items(self) -> list[tuple[str, Engine]]:
+        return list(self._engines.items())
+
+    async def close(self) -> None:
+        """Close every engine. Raises the first EngineError once all are closed."""
+        first: EngineError | None = None
+        for engine in self._engines.values():
+            try:
+                await engine.close()
+            except EngineError as error:
+                first = first or error
+        if first is not None:
+            raise first
+
+    def find(self, model: str) -> Engine | None:
+        return self._engines.get(model) or self._engines.get(model.partition(":")[0])
+
+
+def build_registry(settings: ServeSettings, clock: Clock) -> EngineRegistry:
+    """Raises ConfigError for an engine option or a rollout file that can't be used."""
+    rollout = read_rollout(settings.rollout_file) if settings.rollout_file is not None else None
+    engines: dict[str, Engine] = {
+        "repair": _load("repair", REPAIR),
+        "scripted": ScriptedEngine(rollout, clock),
+    }
+    for name, spec in settings.engines.items():
+        kind, _, rest = spec.partition(":")
+        if kind not in KINDS:
+            raise ConfigError("serve", f"engine {name}", f"one of the kinds {sorted(KINDS)}", got=repr(kind))
+        if name in engines:
+            raise ConfigError("serve", f"engine {name}", "a name that is not taken")
+        engines[name] = KINDS[kind](name, rest)
+    return EngineRegistry(engines)
+
+
+def _load(name: str, target: str) -> Engine:
+    module_name, _, attribute = target.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        return AbsentEngine(name, f"module {error.name} is missing")
+    engine: Engine = getattr(module, attribute)()
+    return engine

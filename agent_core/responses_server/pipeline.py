@@ -1,0 +1,269 @@
+"""The way of one response: resolve state > validate > screen > route > render > sample > settle.
+
+Each step is separate and timed. Only what is new is validated, screened and rendered; the rest is remembered from the
+call before. A failure before `response.created` is told as an error, one after it as `response.failed`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent_core.clock import Clock, new_id
+from agent_core.errors import ConnectionLost, LooplineError, ServiceError
+from agent_core.protocol.lanes import Head, Outcome, Relation
+from agent_core.protocol.server_connection import LIMIT_CODE
+from agent_core.responses_server import steps
+from agent_core.responses_server.accounting import usage_of
+from agent_core.responses_server.call import Call
+from agent_core.responses_server.context import Joined
+from agent_core.responses_server.echo import echo
+from agent_core.responses_server.engines.base import EngineRequest, Finish
+from agent_core.responses_server.ladder import Frame, Ladder
+from agent_core.responses_server.remembered import Remembered, calls_in
+from agent_core.responses_server.rendering import Rendered, Renderer
+from agent_core.responses_server.routing import Route
+from agent_core.responses_server.sampling import Budget, sample
+from agent_core.responses_server.screening.chain import Screens, States
+from agent_core.responses_server.screening.port import Action, Verdict
+from agent_core.responses_server.settlement import Bill, Settlement
+from agent_core.responses_server.sink import Sink
+from agent_core.responses_server.store import ResponseStore, StoredResponse
+from agent_core.responses_server.tokenizer import Tokenizer
+from agent_core.responses_server.toolset import NO_TOOLS, ToolSet
+from agent_core.responses_server.validation import Checked, Validator
+from agent_core.wire.codec import encode, to_raw
+from agent_core.wire.response import Usage
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The parts that all responses share. `keep_tokens`, `keep_screens`: whether earlier work is reused."""
+
+    clock: Clock
+    store: ResponseStore
+    validator: Validator
+    screens: Screens
+    renderer: Renderer
+    tokenizer: Tokenizer
+    settlement: Settlement
+    keep_tokens: bool = True
+    keep_screens: bool = True
+
+    async def run(self, call: Call, sink: Sink) -> None:
+        """Produce one response. Raises ConnectionLost if its client is gone, CancelledError if the server stops it."""
+        run = _Run(self, call, sink)
+        try:
+            await run.respond()
+        except asyncio.CancelledError:
+            run.forget_engine_memory()
+            if call.stop not in ("cancelled", "expired"):
+                raise
+            task = asyncio.current_task()
+            if task is not None:
+                task.uncancel()
+            await run.stopped()
+        except ConnectionLost:
+            run.forget_engine_memory()
+            raise
+        except LooplineError as error:
+            run.forget_engine_memory()
+            await run.failed(error)
+        except Exception:
+            log.exception("a response failed by a fault of the service")
+            run.forget_engine_memory()
+            await run.failed(ServiceError("The service failed; it is not your request.", code="server_error"))
+
+    async def withdrawn(self, call: Call, sink: Sink) -> None:
+        """Answer a call that was cancelled while it was queued."""
+        call.stop = "cancelled"
+        await _Run(self, call, sink).stopped()
+
+
+class _Run:
+    """One pass. Fields are None until their step is done."""
+
+    def __init__(self, pipeline: Pipeline, call: Call, sink: Sink) -> None:
+        self._parts, self._call, self._sink = pipeline, call, sink
+        self._id = new_id("resp")
+        self._parent: Remembered | None = None
+        self._checked: Checked | None = None
+        self._prompt: steps.Prompt | None = None
+        self._ended = False
+
+    async def respond(self) -> None:
+        parts, call, stages = self._parts, self._call, self._call.stages
+        with stages.timed("state"):
+            self._parent = parent = await steps.resolve_state(call, parts.store)
+        with stages.timed("validate"):
+            self._checked = checked = parts.validator.check(call.create, parent)
+        with stages.timed("screen"):
+            screens, verdict = steps.screen(parts.screens, parent, checked, incremental=parts.keep_screens)
+        with stages.timed("route"):
+            route = call.router.resolve(call.create.model)
+        ladder = await self._create(checked.tools, verdict)
+        if verdict.action is Action.BLOCK:
+            raise ServiceError(verdict.message, code=verdict.code)
+        with stages.timed("render"):
+            self._prompt = await steps.render(parts.renderer, call, parent, checked, keep=parts.keep_tokens)
+        memory = parent.memory if parent is not None and call.relation is Relation.CONTINUE else {}
+        finish = Finish()
+        if checked.generate:
+            finish = await self._sample(ladder, checked, route, memory)
+        await self._conclude(ladder, checked, screens, memory, finish)
+
+    async def stopped(self) -> None:
+        """End as the shell's `stop` says."""
+        if self._call.stop == "expired":
+            await self.failed(ServiceError("The connection's lifetime is over.", code=LIMIT_CODE, status=400))
+            return
+        ladder = self._call.ladder or await self._create(NO_TOOLS, Verdict())
+        usage = await self._partial_usage(ladder)
+        await self._end(ladder, lambda: ladder.cancelled(usage), Outcome.CANCELLED)
+
+    async def failed(self, error: LooplineError) -> None:
+        """Tell the failure in the one way that the response's state allows."""
+        ladder = self._call.ladder
+        if self._ended:
+            return
+        if ladder is None:
+            self._ended = True
+            await self._sink.refuse(error)
+            return
+        usage = await self._partial_usage(ladder)
+        await self._end(ladder, lambda: ladder.failed(error.code, error.message, usage), Outcome.FAILED)
+
+    def forget_engine_memory(self) -> None:
+        """What an engine noted during a call that did not end is no longer a cache of the lane's items."""
+        if self._parent is not None and self._call.relation is Relation.CONTINUE:
+            self._parent.memory.clear()
+
+    async def _create(self, tools: ToolSet, verdict: Verdict) -> Ladder:
+        flags = verdict.code if verdict.action is Action.FLAG else ""
+        clock = self._parts.clock
+        now_s = clock.wall_ns() // 1_000_000_000
+        response = echo(self._call.create, self._id, now_s, tools, flags)
+        ladder = Ladder(response, self._call.stream_id, new_id, lambda: clock.wall_ns() // 1_000_000_000)
+        self._call.ladder = ladder
+        await self._sink.send([ladder.created(), ladder.in_progress()])
+        return ladder
+
+    async def _sample(self, ladder: Ladder, checked: Checked, route: Route, memory: dict[str, object]) -> Finish:
+        assert self._prompt is not None
+        create, prompt = self._call.create, self._prompt
+        request = EngineRequest(
+            response_id=self._id,
+            model=route.model,
+            instructions=create.instructions,
+            items=prompt.context.items,
+            first_new=prompt.first_new,
+            tokens=Joined(prompt.header.tokens, prompt.context.tokens),
+            tools=checked.tools.tools,
+            tool_choice=checked.tool_choice,
+            parallel_tool_calls=create.parallel_tool_calls is not False,
+            memory=memory,
+            max_output_tokens=create.max_output_tokens,
+            temperature=create.temperature,
+            top_p=create.top_p,
+            text_format=checked.text_format,
+            reasoning=checked.reasoning,
+        )
+        budget = Budget(create.max_output_tokens, self._parts.tokenizer)
+        return await sample(route.engine, request, ladder, budget, self._call.stages, self._sink.send)
+
+    async def _conclude(
+        self, ladder: Ladder, checked: Checked, screens: States, memory: dict[str, object], finish: Finish
+    ) -> None:
+        """Close the items, remember the response, end it."""
+        assert self._prompt is not None
+        prompt = self._prompt
+        closing = ladder.finish_items(cut=finish.reason == "max_output_tokens")
+        if closing:
+            await self._sink.send(closing)
+        with self._call.stages.timed("render"):
+            rendered = await self._parts.renderer.items(ladder.items)
+        usage = self._usage(prompt, ladder, rendered, finish)
+        remembered = Remembered(
+            response_id=self._id,
+            context=prompt.context.extended(ladder.items, rendered.tokens, calls_in(ladder.items)),
+            tools=checked.tools,
+            stored=checked.store,
+            header=prompt.header,
+            screens=screens,
+            memory=memory,
+        )
+
+        def terminal() -> Frame:
+            done = finish.reason == "stop"
+            frame = ladder.completed(usage) if done else ladder.incomplete(finish.reason, usage)
+            if checked.store:
+                self._parts.store.put(self._record(ladder, checked, prompt))
+            return frame
+
+        await self._end(ladder, terminal, Outcome.DONE, Head(self._id, remembered), stored=checked.store)
+
+    async def _end(
+        self,
+        ladder: Ladder,
+        terminal: Callable[[], Frame],
+        outcome: Outcome,
+        head: Head[Remembered] | None = None,
+        *,
+        stored: bool = False,
+    ) -> None:
+        """Send the last frames; settle behind them, or before them where overlapping is off."""
+        settlement, stages = self._parts.settlement, self._call.stages
+        prompt, checked = self._prompt, self._checked
+        bill = Bill(
+            response_id=self._id,
+            connection=self._call.connection,
+            lane=self._call.stream_id,
+            stages=stages,
+            new_tokens=prompt.size - prompt.reused if prompt is not None else 0,
+            reused_tokens=prompt.reused if prompt is not None else 0,
+            tools_ignored=checked.tools.ignored if checked is not None else 0,
+            stored=stored,
+        )
+        if not settlement.overlap:
+            await settlement.settle(bill)
+        last = [ladder.timing(stages.metrics())] if self._call.timing else []
+        self._ended = True
+        try:
+            await self._sink.end([*last, terminal()], outcome, head)
+        finally:
+            if settlement.overlap:
+                settlement.start(bill)
+
+    def _record(self, ladder: Ladder, checked: Checked, prompt: steps.Prompt) -> StoredResponse:
+        parent = self._parent
+        linked = parent is not None and parent.stored
+        older = [] if linked or parent is None else [to_raw(item) for item in parent.context.items]
+        return StoredResponse(
+            id=self._id,
+            parent=parent.response_id if parent is not None and linked else None,
+            created_at=int(ladder.response.created_at),
+            input=(*older, *checked.raws),
+            output=tuple(ladder.response.output),
+            response=encode(ladder.response),
+        )
+
+    async def _partial_usage(self, ladder: Ladder) -> Usage | None:
+        """Of a response that did not end by itself; None if it was not rendered."""
+        if self._prompt is None:
+            return None
+        rendered = await self._parts.renderer.items(ladder.items)
+        return self._usage(self._prompt, ladder, rendered, Finish())
+
+    @staticmethod
+    def _usage(prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
+        return usage_of(
+            finish,
+            rendered=prompt.size,
+            reused=prompt.reused,
+            output_tokens=sum(rendered.text_tokens),
+            reasoning_tokens=sum(rendered.text_tokens[at] for at in ladder.reasoning_items),
+        )

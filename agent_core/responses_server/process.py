@@ -1,0 +1,141 @@
+"""The service as a process: its socket, its ready file, signals, and the parent it must not outlive.
+
+A signal drains: nothing new is taken, what runs may finish within the grace, sockets close with 1001. A second signal, or
+the end of the parent, ends at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp
+
+from agent_core.errors import ConfigError
+from agent_core.responses_server.coalescing import CoalescingProtocol
+from agent_core.responses_server.service import Service
+from agent_core.responses_server.settings import FRAME_CEILING_BYTES, ServeSettings
+
+log = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+ORPHAN_LIMIT_S = 1.5
+"""After this a service without a parent ends, whatever it is still busy with."""
+CLOSING_S = 1
+"""What uvicorn may take to close what is left once the service has drained."""
+IDLE_HTTP_S = 75
+
+
+def run_process(settings: ServeSettings, app: ASGIApp, service: Service) -> int:
+    """Serve until told to end. Returns the exit code. Raises ConfigError if the address can't be used."""
+    sock = bind(settings.host, settings.port)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    server = _Server(uvicorn_config(app), settings, service, sock)
+    server.run(sockets=[sock])
+    return 1 if service.failed or not server.started else 0
+
+
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    """uvicorn's own settings, the same for every way to run the service."""
+    return uvicorn.Config(
+        app,
+        ws=CoalescingProtocol,
+        ws_max_size=FRAME_CEILING_BYTES,
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=IDLE_HTTP_S,
+        timeout_graceful_shutdown=CLOSING_S,
+    )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn with our signals, our ready file and our way to end."""
+
+    def __init__(self, config: uvicorn.Config, settings: ServeSettings, service: Service, sock: socket.socket) -> None:
+        super().__init__(config)
+        self._settings, self._service, self._sock = settings, service, sock
+        self._ending: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.started:
+            return
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(number, self.end, self._settings.shutdown_grace_s)
+        if self._settings.parent_pipe_fd is not None:
+            loop.add_reader(self._settings.parent_pipe_fd, self._parent_pipe, self._settings.parent_pipe_fd)
+        if self._settings.ready_file is not None:
+            write_ready_file(self._settings.ready_file, service_url(self._sock))
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are ours: uvicorn would raise them again after a clean end, and spoil the exit code."""
+        yield
+
+    def end(self, grace_s: float) -> None:
+        """Begin to end; asked a second time, end now."""
+        if self._ending is None:
+            self._ending = asyncio.ensure_future(self._end(grace_s))
+        else:
+            self._ending.cancel()
+            self.should_exit = self.force_exit = True
+
+    async def _end(self, grace_s: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace_s):
+                await self._service.drain()
+                await self._service.idle()
+        self.should_exit = True
+
+    def _parent_pipe(self, fd: int) -> None:
+        """Nothing is ever written to the pipe, so it can be read only when its writer is gone."""
+        asyncio.get_running_loop().remove_reader(fd)
+        timer = threading.Timer(ORPHAN_LIMIT_S, os._exit, (1,))
+        timer.daemon = True
+        timer.start()
+        self.end(0.2)
+
+
+def write_ready_file(path: Path, url: str) -> None:
+    """Whole or not at all, for the owner only."""
+    data = msgspec.json.encode({"url": url, "pid": os.getpid()})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data + b"\n")
+    temporary.replace(path)
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one. Raises ConfigError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.set_inheritable(False)
+    except OSError as error:
+        sock.close()
+        raise ConfigError(
+            "serve", "host", f"an address to listen on ({error.strerror})", got=f"{host}:{port}"
+        ) from error
+    return sock
+
+
+def service_url(sock: socket.socket) -> str:
+    """The base address without /v1."""
+    host, port = sock.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

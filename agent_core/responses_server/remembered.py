@@ -1,0 +1,49 @@
+"""What the service remembers of a response that can be continued: the payload of a lane's head.
+
+It belongs to one connection and dies with it. All of it is a cache: the durable store or the client can rebuild it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_core.responses_server.context import Context
+from agent_core.responses_server.rendering import Header
+from agent_core.responses_server.screening.chain import States
+from agent_core.responses_server.store import ResponseStore, read_chain
+from agent_core.responses_server.toolset import NO_TOOLS, ToolSet
+from agent_core.wire.items import AnyItem, call_id_of, read_item
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """`context`: input and output of the whole chain. `screens` None: the items were not screened yet (from the store).
+
+    `memory` is the engine's own cache for this lane. `stored`: the durable store has this response, so a child's record
+    may refer to it.
+    """
+
+    response_id: str
+    context: Context
+    tools: ToolSet
+    stored: bool
+    header: Header | None = None
+    screens: States | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
+
+
+async def read_remembered(store: ResponseStore, response_id: str) -> Remembered | None:
+    """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not there."""
+    chain = await read_chain(store, response_id)
+    if chain is None:
+        return None
+    items = [read_item(raw) for record in chain for raw in (*record.input, *record.output)]
+    context = Context.empty().extended(items, (), calls_in(items))
+    return Remembered(response_id=response_id, context=context, tools=NO_TOOLS, stored=True)
+
+
+def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int]]:
+    """Call id and position of every call among `items`."""
+    return [(call_id, at) for at, item in enumerate(items) if (call_id := call_id_of(item)) is not None]

@@ -1,0 +1,123 @@
+"""Items to tokens, each item once: the chat template, and the rendered header of instructions and tools.
+
+The template is applied per item and tokenised per item, so the tokens of a conversation are the header's tokens followed
+by those of its items, whether they were rendered one call at a time or all at once. Headers are kept by digest: clients
+re-send instructions and tools unchanged with every call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TypeVar
+
+import msgspec
+
+from agent_core.responses_server.context import TOKEN_TYPE
+from agent_core.responses_server.tokenizer import Tokenizer
+from agent_core.responses_server.toolset import ToolSet
+from agent_core.wire.items import AnyItem, CustomToolCall, FunctionCall, Message, item_type, text_of
+
+T = TypeVar("T")
+
+INLINE_CHARS = 16_000
+"""Texts up to this length (about a millisecond) are tokenised on the event loop, longer ones on the rendering thread."""
+
+HEADERS_KEPT = 64
+
+
+class Header(msgspec.Struct, frozen=True):
+    """Rendered instructions and tools. Equal digests mean equal tokens."""
+
+    digest: bytes
+    tokens: array[int]
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """Tokens of some items in order. `text_tokens`: per item, how many of them are its text and not the template."""
+
+    tokens: list[int]
+    text_tokens: list[int]
+
+
+def header_text(instructions: str | None, tools: bytes) -> str:
+    """`tools`: the JSON array as the client sent it, b"" for none."""
+    parts = []
+    if instructions:
+        parts.append(f"<|system|>\n{instructions}\n<|end|>\n")
+    if tools:
+        parts.append(f"<|tools|>\n{tools.decode('utf-8', 'replace')}\n<|end|>\n")
+    return "".join(parts)
+
+
+def item_title(item: AnyItem) -> str:
+    """Who speaks, or what kind of item it is."""
+    if isinstance(item, Message):
+        return item.role
+    if isinstance(item, FunctionCall | CustomToolCall):
+        return f"{item_type(item)} {item.name}"
+    return item_type(item) or "item"
+
+
+class Renderer:
+    """Owns the rendering thread and the header cache. `rendered_items` counts items that were tokenised."""
+
+    def __init__(self, tokenizer: Tokenizer, *, keep_headers: bool = True) -> None:
+        self._tokenizer, self._keep_headers = tokenizer, keep_headers
+        self._headers: OrderedDict[bytes, Header] = OrderedDict()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="render")
+        self._encode_template = lru_cache(maxsize=256)(tokenizer.encode)
+        self.rendered_items = 0
+
+    async def load(self) -> None:
+        """Load the tokenizer off the event loop."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._tokenizer.load)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def header(self, instructions: str | None, tools: ToolSet) -> Header:
+        """The rendered header, from the cache if these instructions and tools were seen before."""
+        digest = blake2b((instructions or "").encode(), digest_size=16, key=tools.digest).digest()
+        header = self._headers.get(digest)
+        if header is not None:
+            self._headers.move_to_end(digest)
+            return header
+        text = header_text(instructions, tools.raw)
+        header = Header(digest, array(TOKEN_TYPE, await self._work(len(text), lambda: self._tokenizer.encode(text))))
+        if self._keep_headers:
+            self._headers[digest] = header
+            if len(self._headers) > HEADERS_KEPT:
+                self._headers.popitem(last=False)
+        return header
+
+    async def items(self, items: Sequence[AnyItem]) -> Rendered:
+        """The tokens of these items."""
+        self.rendered_items += len(items)
+        pairs = [(item_title(item), text_of(item)) for item in items]
+        return await self._work(sum(len(text) for _, text in pairs), lambda: self._render(pairs))
+
+    async def count(self, text: str) -> int:
+        """Tokens of a text by itself."""
+        return len(await self._work(len(text), lambda: self._tokenizer.encode(text)))
+
+    def _render(self, pairs: list[tuple[str, str]]) -> Rendered:
+        tokens: list[int] = []
+        counts: list[int] = []
+        for title, text in pairs:
+            tokens += self._encode_template(f"<|{title}|>\n")
+            inner = self._tokenizer.encode(text)
+            tokens += inner
+            tokens += self._encode_template("\n<|end|>\n")
+            counts.append(len(inner))
+        return Rendered(tokens, counts)
+
+    async def _work(self, chars: int, work: Callable[[], T]) -> T:
+        if self._tokenizer.loaded and chars <= INLINE_CHARS:
+            return work()
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)

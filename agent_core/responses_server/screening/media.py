@@ -1,0 +1,91 @@
+"""Refuses media that no engine could use: data URLs that are malformed, of a kind that is not media, or too large."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from agent_core.responses_server.screening.port import ALLOWED, Action, Verdict
+from agent_core.wire.items import CustomToolCallOutput, FunctionCallOutput, InputFile, InputImage, Message, read_parts
+
+MAX_MEDIA_BYTES = 20 * 1024 * 1024
+"""Largest decoded image or file within one content part."""
+
+CODE = "invalid_media"
+
+_DATA_URL = re.compile(r"data:([a-z0-9.+-]+/[a-z0-9.+-]+)(;[a-z0-9-]+=[^;,]*)*;base64,", re.IGNORECASE)
+_ENDING = re.compile(r"[A-Za-z0-9+/]*={0,2}\s*")
+
+
+class MediaScreen:
+    """Stateless: each part is judged by itself."""
+
+    name = "media"
+
+    def __init__(self, max_bytes: int = MAX_MEDIA_BYTES) -> None:
+        self._max_bytes = max_bytes
+
+    def initial(self) -> None:
+        return None
+
+    def screen(self, state: None, items: Sequence[Any]) -> tuple[None, Verdict]:
+        for item in items:
+            reason = self._judge(item)
+            if reason is not None:
+                return None, Verdict(Action.BLOCK, CODE, f"The input holds media that can't be used: {reason}.")
+        return None, ALLOWED
+
+    def _judge(self, item: Any) -> str | None:
+        for url in _urls(item):
+            if url[:5].lower() != "data:":
+                continue
+            reason = self._judge_data_url(url)
+            if reason is not None:
+                return reason
+        return None
+
+    def _judge_data_url(self, url: str) -> str | None:
+        head = _DATA_URL.match(url[:256])
+        if head is None:
+            return "a data URL without a media type and base64 data"
+        size = (len(url) - head.end()) * 3 // 4
+        if size == 0:
+            return "an empty data URL"
+        if size > self._max_bytes:
+            return f"a part of {size} bytes, the limit is {self._max_bytes}"
+        if not _is_base64(url, head.end()):
+            return "a data URL whose data is not base64"
+        return None
+
+
+def _is_base64(url: str, start: int) -> bool:
+    """Checks the alphabet everywhere and the padding at the end, without decoding it all."""
+    if _ENDING.fullmatch(url, start) is None:
+        return False
+    tail = url[-64:] if len(url) - start >= 64 else url[start:]
+    tail = tail.strip()
+    try:
+        binascii.a2b_base64(tail[len(tail) % 4 :] if len(url) - start >= 64 else tail)
+    except binascii.Error:
+        return False
+    return True
+
+
+def _urls(item: Any) -> list[str]:
+    if isinstance(item, Message):
+        content = item.content
+    elif isinstance(item, FunctionCallOutput | CustomToolCallOutput):
+        content = item.output
+    else:
+        return []
+    if isinstance(content, str):
+        return []
+    urls: list[str] = []
+    for part in read_parts(content):
+        if isinstance(part, InputImage) and part.image_url is not None:
+            urls.append(part.image_url)
+        elif isinstance(part, InputFile) and part.file_data is not None:
+            urls.append(part.file_data)
+    return urls

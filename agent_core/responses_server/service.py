@@ -1,0 +1,65 @@
+"""The parts of a running service that its shells share."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent_core.clock import Clock
+from agent_core.protocol.server_connection import Policy
+from agent_core.responses_server.engines.registry import EngineRegistry
+from agent_core.responses_server.pipeline import Pipeline
+from agent_core.responses_server.routing import Router
+from agent_core.responses_server.settings import ServeSettings
+
+
+class Live(Protocol):
+    """An open connection, or an HTTP request, that can be asked to end."""
+
+    async def drain(self) -> None:
+        """Take nothing new, finish what runs, then close."""
+
+
+@dataclass
+class Service:
+    """`live`: open WebSockets and running requests. `draining`: the service is on its way out and takes nothing new.
+
+    `failed`: it did not end as it should; its process says so by its exit code.
+    """
+
+    settings: ServeSettings
+    clock: Clock
+    policy: Policy
+    registry: EngineRegistry
+    pipeline: Pipeline
+    live: set[Live] = field(default_factory=set)
+    draining: bool = False
+    failed: bool = False
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def router(self) -> Router:
+        """A router for one connection."""
+        return Router(self.registry, cached=self.settings.has("route-cache"))
+
+    def now_s(self) -> float:
+        return self.clock.mono_ns() / 1e9
+
+    async def drain(self) -> None:
+        """Stop taking work; every connection finishes what runs and closes by itself."""
+        self.draining = True
+        for connection in list(self.live):
+            await connection.drain()
+
+    async def idle(self) -> None:
+        """Wait until no connection is open and no response runs."""
+        while self.live:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def opened(self, connection: Live) -> None:
+        self.live.add(connection)
+
+    def closed(self, connection: Live) -> None:
+        self.live.discard(connection)
+        self._changed.set()

@@ -1,0 +1,83 @@
+"""Typed settings of the service, one field per option of `loopline serve`.
+
+The command line builds them; nothing here reads the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from agent_core.errors import ConfigError
+
+FEATURES = ("render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest")
+"""What `--without` can switch off, to measure what each gives."""
+
+MAX_FRAME_BYTES = 16 * 1024 * 1024
+"""Largest WebSocket message that is served; a larger one is answered by an `error`, code `message_too_large`."""
+
+FRAME_CEILING_BYTES = 64 * 1024 * 1024
+"""Largest WebSocket message that is received at all; beyond it the connection is closed with 1009."""
+
+MAX_BODY_BYTES = 128 * 1024 * 1024
+"""Largest HTTP body. Above the frame limit clients go by HTTP, so it is larger than a frame."""
+
+
+class ApiKey(msgspec.Struct, frozen=True):
+    """A bearer key and the name it goes by in logs and limits."""
+
+    name: str
+    key: str
+
+    def __repr__(self) -> str:
+        return f"ApiKey({self.name!r})"
+
+
+class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything `serve` needs.
+
+    `host`, `port`: where to listen, port 0 takes a free one. `api_keys`: bearer keys that are let in; never empty.
+    `ready_file`: written once listening (None: not written). `parent_pipe_fd`: inherited read end of a pipe; the service
+    ends within 2 s of its end of file (None: no parent watched). `allowed_hosts`: Host names let in besides `host` and
+    localhost. `store`: `memory:` or `sqlite:///PATH` (None: `responses.db` in `state_dir`, or memory without one).
+    `state_dir`: home of telemetry and store (None: neither is written). `connection_minutes`: life of a WebSocket.
+    `keepalive_s`: silence after which `response.in_progress` is repeated, 0 = never. `websocket` False: upgrades are
+    answered 426. `rollout_file`: what `scripted` plays (None: its built-in behaviour). `engines`: model name to
+    `kind:spec`. `without`: features switched off, out of `FEATURES`. `shutdown_grace_s`: how long running responses
+    may go on after a signal.
+    """
+
+    api_keys: tuple[ApiKey, ...]
+    host: str = "127.0.0.1"
+    port: int = 0
+    ready_file: Path | None = None
+    parent_pipe_fd: int | None = None
+    allowed_hosts: tuple[str, ...] = ()
+    store: str | None = None
+    state_dir: Path | None = None
+    connection_minutes: float = 60.0
+    keepalive_s: float = 15.0
+    websocket: bool = True
+    enable_rollout: bool = False
+    rollout_file: Path | None = None
+    engines: Mapping[str, str] = msgspec.field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+    shutdown_grace_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not self.api_keys or not all(key.key for key in self.api_keys):
+            raise ConfigError("serve", "api-key", "at least one key that is not empty")
+        if unknown := self.without - set(FEATURES):
+            raise ConfigError("serve", "without", f"some of {', '.join(FEATURES)}", got=", ".join(sorted(unknown)))
+        if not 0 <= self.port <= 65535:
+            raise ConfigError("serve", "port", "a number from 0 to 65535", got=str(self.port))
+        if self.connection_minutes <= 0:
+            raise ConfigError("serve", "connection-minutes", "more than 0", got=str(self.connection_minutes))
+        if self.keepalive_s < 0:
+            raise ConfigError("serve", "keepalive-s", "0 or more", got=str(self.keepalive_s))
+
+    def has(self, feature: str) -> bool:
+        """Whether a feature out of `FEATURES` is on."""
+        return feature not in self.without

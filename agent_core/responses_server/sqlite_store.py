@@ -1,0 +1,142 @@
+"""The durable store in SQLite: write-behind, one thread, one file that only its owner may read."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from agent_core.errors import StateError
+from agent_core.responses_server.store import StoredResponse
+
+T = TypeVar("T")
+
+RETENTION_S = 30 * 24 * 3600
+"""Responses older than this are deleted when the store opens (the vendor's own retention)."""
+
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS responses (
+    id TEXT PRIMARY KEY,
+    parent TEXT,
+    created_at INTEGER NOT NULL,
+    input BLOB NOT NULL,
+    output BLOB NOT NULL,
+    response BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS responses_created ON responses (created_at);
+"""
+
+_items = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
+
+
+class SqliteStore:
+    """Other processes may use the same file. `now_s`: Unix seconds, for the retention."""
+
+    def __init__(self, path: Path, now_s: int) -> None:
+        self._path, self._now_s = path, now_s
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._opened: sqlite3.Connection | None = None
+        self._pending: dict[str, StoredResponse] = {}
+
+    async def open(self) -> None:
+        try:
+            self._opened = await self._run(lambda: _open(self._path, self._now_s))
+        except OSError as error:
+            raise StateError(f"{self._path}: can't be opened: {error.strerror}", code="state_store") from error
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        if self._opened is None:
+            raise StateError("the response store is not open", code="state_store")
+        return self._opened
+
+    def put(self, record: StoredResponse) -> None:
+        self._pending[record.id] = record
+
+    async def get(self, response_id: str) -> StoredResponse | None:
+        pending = self._pending.get(response_id)
+        return pending or await self._run(lambda: _select(self._database, response_id))
+
+    async def delete(self, response_id: str) -> bool:
+        pending = self._pending.pop(response_id, None) is not None
+        return await self._run(lambda: _delete(self._database, response_id)) or pending
+
+    async def flush(self) -> None:
+        records = list(self._pending.values())
+        if not records:
+            return
+        try:
+            await self._run(lambda: _insert(self._database, records))
+        finally:
+            for record in records:
+                if self._pending.get(record.id) is record:
+                    del self._pending[record.id]
+
+    async def close(self) -> None:
+        try:
+            if self._opened is not None:
+                await self.flush()
+        finally:
+            if self._opened is not None:
+                await self._run(self._opened.close)
+            self._thread.shutdown(wait=True)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except sqlite3.Error as error:
+            raise StateError(f"{self._path}: the response store failed: {error}", code="state_store") from error
+
+
+def _open(path: Path, now_s: int) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600, exist_ok=True)
+    database = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    database.executescript(_SCHEMA)
+    with database:
+        database.execute("DELETE FROM responses WHERE created_at < ?", (now_s - RETENTION_S,))
+    return database
+
+
+def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | None:
+    query = "SELECT parent, created_at, input, output, response FROM responses WHERE id = ?"
+    row = database.execute(query, (response_id,)).fetchone()
+    if row is None:
+        return None
+    parent, created_at, given, output, response = row
+    return StoredResponse(
+        id=response_id,
+        parent=parent,
+        created_at=created_at,
+        input=_items.decode(given),
+        output=_items.decode(output),
+        response=response,
+    )
+
+
+def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None:
+    rows = [
+        (
+            record.id,
+            record.parent,
+            record.created_at,
+            msgspec.json.encode(record.input),
+            msgspec.json.encode(record.output),
+            record.response,
+        )
+        for record in records
+    ]
+    with database:
+        database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def _delete(database: sqlite3.Connection, response_id: str) -> bool:
+    with database:
+        return database.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount > 0

@@ -1,0 +1,61 @@
+"""Stage timing of one response: what `service.call` and `responsesapi.websocket_timing` report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from agent_core.clock import Clock
+
+STAGES = (
+    "admission",
+    "queue",
+    "state",
+    "validate",
+    "screen",
+    "route",
+    "render",
+    "engine_ttft",
+    "engine",
+    "settle",
+)
+"""`engine` is the whole of the engine's time, first delta to last included; `engine_ttft` is its part up to the first delta."""
+
+_OWN = ("admission", "state", "validate", "screen", "route", "render", "settle")
+
+
+class Stages:
+    """Adds up nanoseconds per stage. Stages that did not happen are absent, not 0."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ns: dict[str, int] = {}
+
+    def now_ns(self) -> int:
+        return self._clock.mono_ns()
+
+    def add(self, stage: str, ns: int) -> None:
+        self._ns[stage] = self._ns.get(stage, 0) + ns
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Charge the block to `stage`, also when it raises."""
+        start_ns = self._clock.mono_ns()
+        try:
+            yield
+        finally:
+            self.add(stage, self._clock.mono_ns() - start_ns)
+
+    def as_ms(self) -> dict[str, float]:
+        """Milliseconds per stage, in the order of `STAGES`."""
+        return {stage: round(self._ns[stage] / 1e6, 3) for stage in STAGES if stage in self._ns}
+
+    def metrics(self) -> dict[str, object]:
+        """`timing_metrics` of `responsesapi.websocket_timing`; the field names are those that Codex reads."""
+        ms = self.as_ms()
+        return {
+            "responses_duration_excl_engine_and_client_tool_time_ms": round(sum(ms.get(s, 0.0) for s in _OWN), 3),
+            "engine_service_total_ms": ms.get("engine", 0.0),
+            "engine_service_ttft_total_ms": ms.get("engine_ttft", 0.0),
+            "stages_ms": ms,
+        }

@@ -1,0 +1,84 @@
+"""Durable responses for `store: true`: the port, and the store that keeps them in memory.
+
+A record holds what is new in its call and the id of its parent, so that a chain of n calls costs n records and no copies.
+`put` is seen by `get` at once and becomes durable with `flush`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Protocol
+
+import msgspec
+
+MEMORY_RECORDS = 10_000
+
+
+class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
+    """One response. `parent` None: `input` is its whole context. `created_at`: Unix seconds. `response`: its JSON."""
+
+    id: str
+    parent: str | None
+    created_at: int
+    input: tuple[msgspec.Raw, ...]
+    output: tuple[msgspec.Raw, ...]
+    response: bytes
+
+
+class ResponseStore(Protocol):
+    async def open(self) -> None:
+        """Called once before anything else. Raises StateError if the store can't be used."""
+
+    def put(self, record: StoredResponse) -> None: ...
+
+    async def get(self, response_id: str) -> StoredResponse | None: ...
+
+    async def delete(self, response_id: str) -> bool:
+        """Whether there was such a response."""
+
+    async def flush(self) -> None:
+        """Make everything put so far durable. Raises StateError if that fails; what could not be written is dropped."""
+
+    async def close(self) -> None: ...
+
+
+class MemoryStore:
+    """Keeps the latest `limit` responses; nothing survives the process."""
+
+    def __init__(self, limit: int = MEMORY_RECORDS) -> None:
+        self._limit = limit
+        self._records: OrderedDict[str, StoredResponse] = OrderedDict()
+
+    async def open(self) -> None:
+        return
+
+    def put(self, record: StoredResponse) -> None:
+        self._records[record.id] = record
+        if len(self._records) > self._limit:
+            self._records.popitem(last=False)
+
+    async def get(self, response_id: str) -> StoredResponse | None:
+        return self._records.get(response_id)
+
+    async def delete(self, response_id: str) -> bool:
+        return self._records.pop(response_id, None) is not None
+
+    async def flush(self) -> None:
+        return
+
+    async def close(self) -> None:
+        self._records.clear()
+
+
+async def read_chain(store: ResponseStore, response_id: str) -> list[StoredResponse] | None:
+    """The response and its ancestors, oldest first; None if it or one of them is not there."""
+    chain: list[StoredResponse] = []
+    wanted: str | None = response_id
+    while wanted is not None:
+        record = await store.get(wanted)
+        if record is None:
+            return None
+        chain.append(record)
+        wanted = record.parent
+    chain.reverse()
+    return chain

@@ -1,0 +1,288 @@
+"""The WebSocket shell: text frames in, one JSON object per text frame out. `ServerConnection` decides what happens.
+
+One task reads, one watches the time, each running response has its own; all of them end with the connection. Writes go
+through one lock, whose queue keeps frames in the order in which their sequence numbers were given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from starlette.types import Receive, Scope, Send
+
+from agent_core.clock import new_id
+from agent_core.errors import ConnectionLost, LooplineError, WireError
+from agent_core.protocol.lanes import Head, Outcome, Ticket
+from agent_core.protocol.server_connection import (
+    Action,
+    Close,
+    Input,
+    Keepalive,
+    Refuse,
+    RefuseSteer,
+    ServerConnection,
+    Start,
+    Stop,
+    Withdraw,
+)
+from agent_core.responses_server.call import Call
+from agent_core.responses_server.ladder import Frame
+from agent_core.responses_server.refusals import refusal_data, steer_refusal_data
+from agent_core.responses_server.remembered import Remembered
+from agent_core.responses_server.replies import error_body, send_reply
+from agent_core.responses_server.service import Service
+from agent_core.responses_server.settings import MAX_FRAME_BYTES
+from agent_core.responses_server.stages import Stages
+from agent_core.responses_server.ticking import watch_time
+from agent_core.wire.head import read_head
+from agent_core.wire.requests import (
+    ResponseCancel,
+    ResponseCreate,
+    ResponseSteer,
+    read_client_frame,
+)
+
+log = logging.getLogger(__name__)
+
+TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
+MAX_QUEUED = 1024
+"""Creates waiting on one connection beyond which it is not read until some are done."""
+
+
+class WebSocketEndpoint:
+    """ASGI app of the upgrade at `/v1/responses`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not self._service.settings.websocket:
+            body = error_body("websocket_off", "WebSocket is switched off here; POST to the same address.")
+            await send_reply(scope, receive, send, 426, body, [(b"upgrade", b"websocket")])
+            return
+        if self._service.draining:
+            body = error_body("server_is_overloaded", "The server is shutting down.", kind="server_error")
+            await send_reply(scope, receive, send, 503, body)
+            return
+        await _Connection(self._service, scope, receive, send).run()
+
+
+@dataclass(eq=False)
+class _Job:
+    """What a ticket carries: the request and its timings so far."""
+
+    create: ResponseCreate
+    stages: Stages
+    admitted_ns: int
+
+
+@dataclass(eq=False)
+class _Running:
+    call: Call
+    task: asyncio.Task[None]
+
+
+class _Connection:
+    """One accepted socket."""
+
+    def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
+        self._service, self._receive, self._asgi_send = service, receive, send
+        self.id = new_id("conn")
+        self._timing = _wants_timing(scope)
+        self._router = service.router()
+        self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
+        self._running: dict[Ticket, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._writing = asyncio.Lock()
+        self._changed = asyncio.Event()
+        self._room = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve the connection until it closes; on return nothing of it runs any more."""
+        await self._receive()  # websocket.connect
+        await self._asgi_send({"type": "websocket.accept"})
+        self._service.opened(self)
+        watch = asyncio.create_task(watch_time(self._machine, self._service.now_s, self._changed, self._perform))
+        try:
+            await self._read()
+        finally:
+            self._service.closed(self)
+            watch.cancel()
+            await self._perform(self._machine.on(Input.DISCONNECT, self._service.now_s()))
+            await asyncio.gather(watch, *self._tasks, return_exceptions=True)
+
+    async def drain(self) -> None:
+        with suppress(ConnectionLost):
+            await self._perform(self._machine.on(Input.DRAIN, self._service.now_s()))
+
+    async def write(self, frames: Sequence[bytes]) -> None:
+        """Send text frames together. Raises ConnectionLost if the peer is gone."""
+        try:
+            async with self._writing:
+                for data in frames:
+                    await self._asgi_send({"type": "websocket.send", "text": data.decode()})
+        except (OSError, RuntimeError) as error:
+            # OSError: the peer is gone. RuntimeError: we closed already; whatever still wanted to write is too late.
+            raise ConnectionLost("the client has left") from error
+
+    async def _read(self) -> None:
+        while True:
+            message = await self._receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            received_ns = self._service.clock.mono_ns()
+            text = message.get("text")
+            try:
+                await self._perform(
+                    self._bad_frame(WireError("Send JSON in text frames; binary frames are not read."))
+                    if text is None
+                    else self._take(text, received_ns)
+                )
+            except ConnectionLost:
+                return
+            while self._machine.lanes.queued >= MAX_QUEUED:
+                self._room.clear()
+                await self._room.wait()
+
+    def _take(self, text: str, received_ns: int) -> list[Action]:
+        """Feed one text frame to the machine."""
+        now_s = self._service.now_s()
+        if len(text) > MAX_FRAME_BYTES // 4 and len(text.encode()) > MAX_FRAME_BYTES:
+            message = f"The message is above {MAX_FRAME_BYTES} bytes; send it as POST /v1/responses."
+            return self._bad_frame(WireError(message, code="message_too_large"))
+        try:
+            event = read_client_frame(text)
+        except WireError as error:
+            head = read_head(text)
+            if head.type != "response.create" or error.code == "invalid_stream_id":
+                return self._bad_frame(error)
+            lane = head.text("stream_id") if "stream_id" in head.fields else None
+            return self._machine.create(now_s, lane, head.text("previous_response_id"), None, error)
+        if isinstance(event, ResponseCreate):
+            stages = Stages(self._service.clock)
+            admitted_ns = stages.now_ns()
+            stages.add("admission", admitted_ns - received_ns)
+            job = _Job(event, stages, admitted_ns)
+            return self._machine.create(now_s, event.stream_id, event.previous_response_id, job)
+        if isinstance(event, ResponseCancel):
+            return self._machine.on(Input.CANCEL, now_s, event.stream_id)
+        if isinstance(event, ResponseSteer):
+            return self._machine.on(Input.STEER, now_s, event)
+        return self._machine.on(Input.IGNORABLE, now_s)
+
+    def _bad_frame(self, error: WireError) -> list[Action]:
+        return self._machine.on(Input.BAD_FRAME, self._service.now_s(), error)
+
+    async def _perform(self, actions: Sequence[Action]) -> None:
+        for action in actions:
+            match action:
+                case Start(ticket):
+                    self._start(ticket)
+                case Stop(ticket, cause):
+                    running = self._running.get(ticket)
+                    if running is not None:
+                        running.call.stop = cause
+                        running.task.cancel()
+                case Withdraw(ticket):
+                    await self._service.pipeline.withdrawn(self._call(ticket), _Answer(self, None))
+                case Refuse(code, cause, stream_id):
+                    await self.write([refusal_data(code, cause, stream_id)])
+                case RefuseSteer(code, steer, stream_id):
+                    await self.write([steer_refusal_data(code, steer, stream_id)])
+                case Keepalive(ticket):
+                    await self._keep_alive(ticket)
+                case Close(code, reason):
+                    with suppress(OSError, RuntimeError):
+                        await self._asgi_send({"type": "websocket.close", "code": code, "reason": reason})
+        self._room.set()
+
+    def _start(self, ticket: Ticket) -> None:
+        call = self._call(ticket)
+        task = asyncio.create_task(self._respond(ticket, call))
+        self._running[ticket] = _Running(call, task)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _call(self, ticket: Ticket) -> Call:
+        job = ticket.payload
+        assert isinstance(job, _Job)
+        job.stages.add("queue", job.stages.now_ns() - job.admitted_ns)
+        wanted = ticket.previous_response_id
+        head = self._machine.lanes.head(wanted) if wanted is not None else None
+        return Call(
+            create=job.create,
+            router=self._router,
+            stages=job.stages,
+            connection=self.id,
+            stream_id=ticket.lane,
+            head=head.payload if head is not None else None,
+            relation=ticket.relation,
+            timing=self._timing,
+        )
+
+    async def _respond(self, ticket: Ticket, call: Call) -> None:
+        answer = _Answer(self, ticket)
+        try:
+            await self._service.pipeline.run(call, answer)
+        except ConnectionLost:
+            log.debug("connection %s: the client left during a response", self.id)
+        finally:
+            if not answer.ended:
+                await self.finished(ticket, [], Outcome.CANCELLED, None)
+
+    async def finished(
+        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[Remembered] | None
+    ) -> None:
+        """Free the lane at the moment the terminal frame is queued for writing, then go on with what waited."""
+        self._running.pop(ticket, None)
+        actions = self._machine.finished(self._service.now_s(), ticket, outcome, head)
+        if frames:
+            await self.write(frames)
+        await self._perform(actions)
+
+    def sent(self, ticket: Ticket) -> None:
+        if ticket.last_sent_s is None:
+            self._changed.set()
+        self._machine.sent(ticket, self._service.now_s())
+
+    async def _keep_alive(self, ticket: Ticket) -> None:
+        running = self._running.get(ticket)
+        frame = running.call.keepalive() if running is not None else None
+        if frame is not None:
+            await self.write([frame.data])
+
+
+class _Answer:
+    """The sink of one response. `ticket` None: the response never ran on its lane, which so has nothing to free."""
+
+    def __init__(self, connection: _Connection, ticket: Ticket | None) -> None:
+        self._connection, self._ticket = connection, ticket
+        self.ended = False
+
+    async def send(self, frames: Sequence[Frame]) -> None:
+        await self._connection.write([frame.data for frame in frames])
+        if self._ticket is not None:
+            self._connection.sent(self._ticket)
+
+    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
+        await self._finish([frame.data for frame in frames], outcome, head)
+
+    async def refuse(self, error: LooplineError) -> None:
+        lane = self._ticket.lane if self._ticket is not None else None
+        await self._finish([refusal_data(None, error, lane)], Outcome.FAILED, None)
+
+    async def _finish(self, frames: list[bytes], outcome: Outcome, head: Head[Remembered] | None) -> None:
+        self.ended = True
+        if self._ticket is None:
+            await self._connection.write(frames)
+        else:
+            await self._connection.finished(self._ticket, frames, outcome, head)
+
+
+def _wants_timing(scope: Scope) -> bool:
+    values = [value for key, value in scope["headers"] if key == TIMING_HEADER]
+    return bool(values) and values[0].strip().lower() not in (b"", b"false", b"0")
