@@ -14,7 +14,7 @@ from rich.text import Text
 
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.run import Report, RunOptions, perform, show
-from agent_core.cli.terminal import Terminal
+from agent_core.cli.terminal import Terminal, make_console
 from agent_core.cli.text import duration, number, size
 from agent_core.demo.sample import TASK, Verdict, copy_to, run_tests
 from agent_core.telemetry.rows import CallRow
@@ -44,7 +44,7 @@ def run_demo(*, json: bool, keep: Path | None) -> int:
 
 
 def _terminal(first: Path, second: Path) -> int:
-    console = Console()
+    console = make_console()
     terminal = Terminal(console)
     try:
         socket = asyncio.run(_leg(first, "websocket", terminal, console))

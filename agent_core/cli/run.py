@@ -18,7 +18,7 @@ from agent_core.agent.updates import Front
 from agent_core.cli.approver import approver_for
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table
-from agent_core.cli.terminal import Terminal, diff_text
+from agent_core.cli.terminal import Terminal, diff_text, make_console
 from agent_core.cli.text import duration, number
 from agent_core.errors import UsageError
 from agent_core.runtime.host import Hosted, HostOptions, host_session
@@ -77,7 +77,7 @@ def run_task(options: RunOptions) -> int:
         report = asyncio.run(perform(options, lines, Console(stderr=True, quiet=True)))
         lines.write(report.summary())
     else:
-        console = Console()
+        console = make_console()
         terminal = Terminal(console)
         try:
             report = asyncio.run(perform(options, terminal, console))
@@ -164,7 +164,7 @@ def show(console: Console, report: Report) -> None:
     rows = report.rollup.call_rows()
     if rows:
         console.print()
-        console.print(call_table(rows))
+        console.print(call_table(rows, console.width))
         console.print(_totals(report), style="dim", highlight=False)
 
 

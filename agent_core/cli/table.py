@@ -19,45 +19,55 @@ _CHAIN = {
     "reconnected": "↯ reconnected",
 }
 
-_COLUMNS = (
-    ("call", ""),
-    ("ttft", "bold"),
-    ("overhead", "dark_orange"),
-    ("inference", "blue"),
-    ("tools", "green"),
-    ("in", ""),
-    ("cached", ""),
-    ("out", ""),
-    ("tok/s", ""),
-    ("up", ""),
+_COLUMNS: tuple[tuple[str, str, int], ...] = (
+    ("call", "", 0),
+    ("ttft", "bold", 0),
+    ("overhead", "dark_orange", 0),
+    ("inference", "blue", 0),
+    ("tools", "green", 0),
+    ("in", "", 0),
+    ("cached", "", 0),
+    ("out", "", 100),
+    ("tok/s", "", 110),
+    ("up", "", 0),
+    ("chain", "", 0),
 )
+"""Name, style, and the width of the terminal from which on the column is shown."""
 
 
-def call_table(rows: Sequence[CallRow]) -> Table:
-    """One line per call, numbers right-aligned, unknown as a dash."""
+def call_table(rows: Sequence[CallRow], width: int) -> Table:
+    """One line per call, numbers right-aligned, unknown as a dash; a terminal of few columns gets fewer of ours."""
+    shown = [index for index, (_, _, least) in enumerate(_COLUMNS) if width >= least]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name, style in _COLUMNS:
-        table.add_column(name, justify="right", style=style, no_wrap=True)
-    table.add_column("chain", no_wrap=True)
+    for index in shown:
+        name, style, _ = _COLUMNS[index]
+        table.add_column(name, justify="left" if name == "chain" else "right", style=style, no_wrap=True)
     for row in rows:
-        table.add_row(
-            str(row.number),
-            duration(row.ttft_ms),
-            duration(row.overhead_ms),
-            duration(row.inference_ms),
-            duration(row.tools_ms),
-            number(row.input_tokens),
-            _cached(row),
-            number(row.output_tokens),
-            number(row.rate),
-            size(row.bytes_up),
-            _CHAIN.get(row.reuse or "", UNKNOWN),
-        )
+        cells = _cells(row, brief=width < 100)
+        table.add_row(*(cells[index] for index in shown))
     return table
 
 
-def _cached(row: CallRow) -> str:
+def _cells(row: CallRow, *, brief: bool) -> tuple[str, ...]:
+    return (
+        str(row.number),
+        duration(row.ttft_ms),
+        duration(row.overhead_ms),
+        duration(row.inference_ms),
+        duration(row.tools_ms),
+        number(row.input_tokens),
+        _cached(row, brief),
+        number(row.output_tokens),
+        number(row.rate),
+        size(row.bytes_up),
+        _CHAIN.get(row.reuse or "", UNKNOWN),
+    )
+
+
+def _cached(row: CallRow, brief: bool) -> str:
     if row.cached_tokens is None:
         return UNKNOWN
     ratio = row.cache_ratio
-    return f"{row.cached_tokens:,}" if ratio is None else f"{row.cached_tokens:,} ({ratio:.0%})"
+    if ratio is None:
+        return f"{row.cached_tokens:,}"
+    return f"{ratio:.0%}" if brief else f"{row.cached_tokens:,} ({ratio:.0%})"

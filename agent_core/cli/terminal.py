@@ -54,7 +54,7 @@ class Terminal:
             case ToolBegan(name=name, arguments=arguments):
                 self._busy(f"{name} {_subject(arguments)}")
             case ToolLine(line=line):
-                self._busy(one_line(line, 80))
+                self._busy(line)
             case ToolEnded():
                 self._tool(update)
                 self._busy("thinking")
@@ -89,7 +89,7 @@ class Terminal:
     def _busy(self, what: str) -> None:
         if not self._console.is_terminal:
             return
-        shown = Text(clean(what), style="dim")
+        shown = Text(one_line(what, self._console.width - 4), style="dim")
         if self._spinner is None:
             self._spinner = self._console.status(shown, spinner="dots")
             self._spinner.start()
@@ -104,6 +104,12 @@ class Terminal:
     def close(self) -> None:
         """Give the terminal back: no status line, cursor shown."""
         self._idle()
+
+
+def make_console() -> Console:
+    """Standard output; where it is no terminal, lines may be as long as the table needs."""
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, 120))
 
 
 def diff_text(diff: str) -> Text:
