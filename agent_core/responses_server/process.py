@@ -122,7 +122,8 @@ def write_ready_file(path: Path, url: str) -> None:
 def bind(host: str, port: int) -> socket.socket:
     """A bound socket; port 0 takes a free one. Raises ConfigError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches Nagle's algorithm off only for sockets that name TCP; with it a small write can wait 40 ms.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
