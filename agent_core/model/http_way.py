@@ -50,6 +50,9 @@ class HttpWay:
             raise ConnectionLost("no request is under way")
         return await self._stream.receive(self._settings.silence_limit_s)
 
+    def put_back(self, events: list[bytes]) -> None:
+        return  # what follows a response in its own answer concerns nobody
+
     def claims(self, response_id: str | None) -> bool:
         return True  # an answer holds nothing but its own response
 

@@ -87,11 +87,12 @@ class ModelSession:
                         while not reply.ended():
                             frames = await receive()
                             timer.batch(frames)
-                            for frame in frames:
+                            for at, frame in enumerate(frames, 1):
                                 item = reply.read(frame)
                                 if item is not None:
                                     yield item
-                                if reply.ended():
+                                elif reply.ended():
+                                    call.way.put_back(frames[at:])
                                     break
                             timer.settle()
                         yield await self._finish(call)

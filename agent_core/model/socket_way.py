@@ -87,6 +87,9 @@ class SocketWay:
     async def receive(self) -> list[bytes]:
         return await self._current().socket.receive(self._settings.silence_limit_s)
 
+    def put_back(self, events: list[bytes]) -> None:
+        self._current().socket.put_back(events)
+
     def claims(self, response_id: str | None) -> bool:
         return self._line is not None and self._line.state.claims(response_id)
 

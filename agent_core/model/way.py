@@ -42,6 +42,9 @@ class Way(Protocol):
     async def receive(self) -> list[bytes]:
         """The next events, encoded; waits for at least one. Raises ConnectionLost or ProtocolError."""
 
+    def put_back(self, events: list[bytes]) -> None:
+        """Events that came with the last one of the response, but after it."""
+
     def claims(self, response_id: str | None) -> bool:
         """Whether an event that names this response (None: none) belongs to the request under way."""
 

@@ -141,6 +141,10 @@ class WebSocket:
         self._space.set()
         return frames
 
+    def put_back(self, frames: list[bytes]) -> None:
+        """Frames that were taken and belong to nobody yet: the next `receive` or `take` gives them first."""
+        self._frames.extendleft(reversed(frames))
+
     async def close(self) -> None:
         """Close with the closing handshake; takes at most about `CLOSE_TIMEOUT_S`."""
         try:

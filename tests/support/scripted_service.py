@@ -53,25 +53,25 @@ class Conversation:
     """What a lane of the service holds, and the invariants of what a client adds to it."""
 
     def __init__(self, violations: list[str]) -> None:
-        self.items: list[Json] = []
         self.latest: str | None = None
+        self._held: list[Json] = []
+        self._running: list[Json] = []
         self._violations = violations
 
     def create(self, body: Json) -> None:
         previous = body.get("previous_response_id")
-        continued = previous is not None and previous == self.latest
-        if previous is not None and not continued:
-            return
-        self.items = [*(self.items if continued else []), *body["input"]]
-        calls = [item.get("call_id") for item in self.items if str(item.get("type")).endswith("_call")]
-        outputs = [item.get("call_id") for item in self.items if str(item.get("type")).endswith("_call_output")]
+        if previous is not None and previous != self.latest:
+            return  # not ours to judge: the script says what comes of it
+        self._running = [*(self._held if previous is not None else []), *body["input"]]
+        calls = [item.get("call_id") for item in self._running if str(item.get("type")).endswith("_call")]
+        outputs = [item.get("call_id") for item in self._running if str(item.get("type")).endswith("_call_output")]
         self._violations += [f"an output for {call}, which nobody called" for call in outputs if call not in calls]
         self._violations += [f"{outputs.count(call)} outputs for {call}" for call in calls if outputs.count(call) > 1]
 
     def event(self, event: Json) -> None:
         if event.get("type") in ("response.completed", "response.incomplete") and "id" in event.get("response", {}):
             self.latest = event["response"]["id"]
-            self.items = [*self.items, *event["response"].get("output", [])]
+            self._held = [*self._running, *event["response"].get("output", [])]
 
 
 class Peer:
@@ -92,6 +92,7 @@ class Peer:
         self._service, self._protocol, self._reader, self._writer = service, protocol, reader, writer
         self._frames: asyncio.Queue[Json | None] = asyncio.Queue()
         self._conversation = Conversation(service.violations)
+        self._pong = asyncio.Event()
         self.gone = asyncio.Event()
 
     async def next(self, kind: str = "response.create") -> Json:
@@ -124,6 +125,14 @@ class Peer:
         frame = Frame(Opcode.TEXT, json.dumps(event).encode()).serialize(mask=False)
         self._writer.write(frame[: len(frame) // 2])
         await self._writer.drain()
+
+    async def settle(self) -> None:
+        """Wait until the client has what was sent: it answers a ping behind it."""
+        self._pong.clear()
+        self._protocol.send_ping(b"?")
+        await self.flush()
+        async with asyncio.timeout(WAIT_S):
+            await self._pong.wait()
 
     async def close(self, code: int = 1000) -> None:
         self._protocol.send_close(code)
@@ -163,6 +172,8 @@ class Peer:
                     continue
                 self._protocol.receive_data(data)
                 for event in self._protocol.events_received():
+                    if isinstance(event, Frame) and event.opcode is Opcode.PONG:
+                        self._pong.set()
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.CONT):
                         message += bytes(event.data)
                         if event.fin:
@@ -238,12 +249,20 @@ class ScriptedService:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._failures: list[BaseException] = []
+        self._peers: list[Peer] = []
 
     async def start(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 * 1024 * 1024)
         port = self._server.sockets[0].getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}/v1"
         return self
+
+    async def stop_listening(self) -> None:
+        """Refuse new connections and end the open ones."""
+        assert self._server is not None
+        self._server.close()
+        for peer in self._peers:
+            await peer.drop()
 
     async def stop(self) -> None:
         assert self._server is not None
@@ -299,6 +318,7 @@ class ScriptedService:
             return
         protocol.send_response(protocol.accept(request))
         peer = Peer(self, len(self.handshakes), protocol, reader, writer)
+        self._peers.append(peer)
         await peer.flush()
         reading = asyncio.create_task(peer.read())
         try:
