@@ -113,7 +113,7 @@ class Head(Generic[T]):
 
 @dataclass(eq=False)
 class Ticket:
-    """One admitted `response.create`.
+    """One admitted `response.create`. `size`: what it holds while it is queued, in bytes.
 
     `refusal` is set where the frame was refused on reading: the error is still told in the lane's order. `last_sent_s`
     is None until the first event left.
@@ -124,6 +124,7 @@ class Ticket:
     previous_response_id: str | None
     payload: object = None
     refusal: Exception | None = None
+    size: int = 0
     relation: Relation = Relation.FRESH
     last_sent_s: float | None = None
 
@@ -146,6 +147,7 @@ class Lanes(Generic[T]):
         self._waiting: deque[Lane[T]] = deque()
         self._running = 0
         self._queued = 0
+        self._queued_bytes = 0
 
     @property
     def running(self) -> list[Ticket]:
@@ -154,7 +156,13 @@ class Lanes(Generic[T]):
 
     @property
     def queued(self) -> int:
+        """Tickets that wait."""
         return self._queued
+
+    @property
+    def queued_bytes(self) -> int:
+        """Sum of their sizes."""
+        return self._queued_bytes
 
     @property
     def busy(self) -> bool:
@@ -177,7 +185,7 @@ class Lanes(Generic[T]):
             lane = self._lanes[ticket.lane] = Lane(ticket.lane)
         self._effect(lane, LaneInput.CREATE)
         lane.queue.append(ticket)
-        self._queued += 1
+        self._count(ticket, 1)
         if lane.state is LaneState.IDLE:
             self._wait(lane)
 
@@ -188,7 +196,7 @@ class Lanes(Generic[T]):
         lane = self._waiting.popleft()
         self._effect(lane, LaneInput.GRANT)
         ticket = lane.queue.popleft()
-        self._queued -= 1
+        self._count(ticket, -1)
         lane.state, lane.running = LaneState.RUNNING, ticket
         self._running += 1
         ticket.relation = self._relation(lane, ticket.previous_response_id)
@@ -205,7 +213,7 @@ class Lanes(Generic[T]):
             return effect, lane.running
         if effect is Effect.WITHDRAW:
             ticket = lane.queue.popleft()
-            self._queued -= 1
+            self._count(ticket, -1)
             if not lane.queue:
                 self._waiting.remove(lane)
                 lane.state = LaneState.IDLE
@@ -213,7 +221,9 @@ class Lanes(Generic[T]):
         return effect, None
 
     def finish(self, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> None:
-        """The ticket's terminal event leaves now: free the lane, move or evict its head. `grant` says what may start."""
+        """The ticket's terminal event leaves now: free the lane, move or evict its head. `grant` says what may
+        start.
+        """
         lane = self._lanes[ticket.lane]
         self._effect(lane, LaneInput.FINISH)
         if lane.running is not ticket:
@@ -243,7 +253,11 @@ class Lanes(Generic[T]):
             if lane.state is LaneState.WAITING:
                 lane.state = LaneState.IDLE
         self._waiting.clear()
-        self._queued = 0
+        self._queued = self._queued_bytes = 0
+
+    def _count(self, ticket: Ticket, sign: int) -> None:
+        self._queued += sign
+        self._queued_bytes += sign * ticket.size
 
     def _wait(self, lane: Lane[T]) -> None:
         lane.state = LaneState.WAITING

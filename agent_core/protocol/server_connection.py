@@ -142,16 +142,21 @@ class ServerConnection(Generic[T]):
         stream_id: object,
         previous_response_id: str | None,
         payload: object,
+        *,
         refusal: Exception | None = None,
+        size: int = 0,
     ) -> list[Action]:
-        """A `response.create` arrived. `refusal` is why it could not be read; it is told in the lane's order."""
+        """A `response.create` arrived. `refusal` is why it could not be read; it is told in the lane's order.
+
+        `size`: bytes that it holds while it is queued.
+        """
         code = self.lanes.refusal(stream_id)
         if code is not None and self.state is not State.CLOSED:
             echo = stream_id if isinstance(stream_id, str) and code != "invalid_stream_id" else None
             return [Refuse(code, stream_id=echo)]
         self._numbers += 1
         lane = stream_id if isinstance(stream_id, str) else None
-        ticket = Ticket(self._numbers, lane, previous_response_id, payload, refusal)
+        ticket = Ticket(self._numbers, lane, previous_response_id, payload, refusal, size)
         return self.on(Input.CREATE, now_s, ticket)
 
     def finished(self, now_s: float, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> list[Action]:
@@ -196,6 +201,8 @@ class ServerConnection(Generic[T]):
         effect, ticket = self.lanes.cancel(stream_id)
         if ticket is None:
             return []
+        if ticket.refusal is not None:
+            return [Refuse(cause=ticket.refusal, stream_id=ticket.lane)]
         return [Stop(ticket, "cancelled") if effect is Effect.STOP else Withdraw(ticket)]
 
     def _steer(self, now_s: float, steer: object) -> list[Action]:
@@ -221,7 +228,7 @@ class ServerConnection(Generic[T]):
     def _tick_expiring(self, now_s: float, _: object) -> list[Action]:
         if now_s < self._expiry_s or self._cut:
             return self._keepalives(now_s)
-        self._cut = True
+        self._cut = self._limit_told = True
         return [Stop(ticket, "expired") for ticket in self.lanes.running]
 
     def _tick_draining(self, now_s: float, _: object) -> list[Action]:

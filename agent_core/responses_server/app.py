@@ -27,7 +27,7 @@ from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.settlement import Settlement
 from agent_core.responses_server.stores import make_store
 from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.responses_server.validation import Validator
+from agent_core.responses_server.validation import Validator, build_decoders
 from agent_core.responses_server.websocket import WebSocketEndpoint
 from agent_core.telemetry.emitter import Emitter, NullSink, Sink
 from agent_core.telemetry.journal import JournalSink
@@ -80,7 +80,7 @@ def build_app(
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         await service.pipeline.store.open()
-        loading = asyncio.create_task(service.pipeline.renderer.load())
+        loading = asyncio.create_task(_load(service))
         try:
             yield
         finally:
@@ -112,6 +112,12 @@ def serve(settings: ServeSettings) -> int:
     finally:
         if journal is not None:
             journal.close()
+
+
+async def _load(service: Service) -> None:
+    """What the first call would else pay for, off the event loop."""
+    await service.pipeline.renderer.load()
+    await asyncio.to_thread(build_decoders)
 
 
 async def _close(service: Service) -> None:

@@ -1,4 +1,4 @@
-"""Who may talk to the service: the Host check and the bearer check, for HTTP and for upgrades alike, before anything else.
+"""Who may talk to the service: the Host check and the bearer check, for HTTP and upgrades alike.
 
 The Host check keeps web pages out that point their own name at a loopback address (DNS rebinding). Keys are compared in
 constant time and never logged.

@@ -19,9 +19,9 @@ Stop = Literal["cancelled", "expired", "gone"]
 class Call:
     """`head`: what the connection remembers under the id it continues; None: nothing, the store is asked.
 
-    `relation` says whose head that is. `stream_id` None: default lane, or HTTP. `timing`: the client wants stage timings
-    in an event. `stop` is set by the shell before it cancels the task; None then means that the server itself gives up.
-    `ladder` is None until the response is created.
+    `relation` says whose head that is. `stream_id` None: default lane, or HTTP. `timing`: the client wants stage
+    timings in an event. `stop` is set by the shell before it cancels the task; None then means that the server
+    itself gives up. `ladder` is None until the response is created.
     """
 
     create: ResponseCreate

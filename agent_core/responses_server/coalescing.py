@@ -1,6 +1,7 @@
 """One socket write for all frames that are ready together.
 
-Frames that are written in the same turn of the event loop leave in one write at its end; nothing waits longer than that.
+Frames that are written in the same turn of the event loop leave in one write at its end; nothing waits longer than
+that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Engine deltas to the event ladder of one response: the one place that makes events, for WebSocket, SSE and JSON alike.
+"""Engine deltas to the event ladder of one response: the one place that makes events for WebSocket, SSE and JSON.
 
 Every frame carries the next sequence number, from 0. Items open with zero values and close complete; the terminal frame
 shows exactly the items that were closed. Source: Open Responses spec 2026-04-24 and openai-python's event types.

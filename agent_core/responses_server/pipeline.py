@@ -62,6 +62,7 @@ class Pipeline:
         except asyncio.CancelledError:
             run.forget_engine_memory()
             if call.stop not in ("cancelled", "expired"):
+                run.abandoned()
                 raise
             task = asyncio.current_task()
             if task is not None:
@@ -69,6 +70,7 @@ class Pipeline:
             await run.stopped()
         except ConnectionLost:
             run.forget_engine_memory()
+            run.abandoned()
             raise
         except LooplineError as error:
             run.forget_engine_memory()
@@ -136,6 +138,12 @@ class _Run:
             return
         usage = await self._partial_usage(ladder)
         await self._end(ladder, lambda: ladder.failed(error.code, error.message, usage), Outcome.FAILED)
+
+    def abandoned(self) -> None:
+        """Nobody is there to be told; what was created is still settled."""
+        if self._call.ladder is not None and not self._ended:
+            self._ended = True
+            self._parts.settlement.start(self._bill(stored=False))
 
     def forget_engine_memory(self) -> None:
         """What an engine noted during a call that did not end is no longer a cache of the lane's items."""
@@ -216,27 +224,30 @@ class _Run:
         stored: bool = False,
     ) -> None:
         """Send the last frames; settle behind them, or before them where overlapping is off."""
-        settlement, stages = self._parts.settlement, self._call.stages
+        settlement = self._parts.settlement
+        bill = self._bill(stored=stored)
+        if not settlement.overlap:
+            await settlement.settle(bill)
+        timing = [ladder.timing(self._call.stages.metrics())] if self._call.timing else []
+        self._ended = True
+        try:
+            await self._sink.end([*timing, terminal()], outcome, head)
+        finally:
+            if settlement.overlap:
+                settlement.start(bill)
+
+    def _bill(self, *, stored: bool) -> Bill:
         prompt, checked = self._prompt, self._checked
-        bill = Bill(
+        return Bill(
             response_id=self._id,
             connection=self._call.connection,
             lane=self._call.stream_id,
-            stages=stages,
+            stages=self._call.stages,
             new_tokens=prompt.size - prompt.reused if prompt is not None else 0,
             reused_tokens=prompt.reused if prompt is not None else 0,
             tools_ignored=checked.tools.ignored if checked is not None else 0,
             stored=stored,
         )
-        if not settlement.overlap:
-            await settlement.settle(bill)
-        last = [ladder.timing(stages.metrics())] if self._call.timing else []
-        self._ended = True
-        try:
-            await self._sink.end([*last, terminal()], outcome, head)
-        finally:
-            if settlement.overlap:
-                settlement.start(bill)
 
     def _record(self, ladder: Ladder, checked: Checked, prompt: steps.Prompt) -> StoredResponse:
         parent = self._parent

@@ -1,7 +1,7 @@
 """The service as a process: its socket, its ready file, signals, and the parent it must not outlive.
 
-A signal drains: nothing new is taken, what runs may finish within the grace, sockets close with 1001. A second signal, or
-the end of the parent, ends at once.
+A signal drains: nothing new is taken, what runs may finish within the grace, sockets close with 1001. A second
+signal, or the end of the parent, ends at once.
 """
 
 from __future__ import annotations

@@ -35,7 +35,9 @@ class Remembered:
 
 
 async def read_remembered(store: ResponseStore, response_id: str) -> Remembered | None:
-    """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not there."""
+    """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not
+    there.
+    """
     chain = await read_chain(store, response_id)
     if chain is None:
         return None

@@ -1,8 +1,8 @@
 """Items to tokens, each item once: the chat template, and the rendered header of instructions and tools.
 
-The template is applied per item and tokenised per item, so the tokens of a conversation are the header's tokens followed
-by those of its items, whether they were rendered one call at a time or all at once. Headers are kept by digest: clients
-re-send instructions and tools unchanged with every call.
+The template is applied per item and tokenised per item, so the tokens of a conversation are the header's tokens
+followed by those of its items, whether they were rendered one call at a time or all at once. Headers are kept by
+digest: clients re-send instructions and tools unchanged with every call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from agent_core.wire.items import AnyItem, CustomToolCall, FunctionCall, Message
 T = TypeVar("T")
 
 INLINE_CHARS = 16_000
-"""Texts up to this length (about a millisecond) are tokenised on the event loop, longer ones on the rendering thread."""
+"""Texts up to this length (about a millisecond) are tokenised on the event loop, longer ones on the rendering
+thread.
+"""
 
 HEADERS_KEPT = 64
 

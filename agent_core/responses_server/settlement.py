@@ -1,7 +1,7 @@
 """Work after the terminal frame: telemetry and the durable store, while the next request is served.
 
-Owns its tasks; `drain` waits for them. What must be visible to the next request at once (the store's `put`) happens before
-the terminal frame leaves, what must be durable happens here.
+Owns its tasks; `drain` waits for them. What must be visible to the next request at once (the store's `put`) happens
+before the terminal frame leaves, what must be durable happens here.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from agent_core.responses_server.remembered import Remembered
 
 
 class Sink(Protocol):
-    """Of one response. `refuse` or `end` is called exactly once, last. Any method raises ConnectionLost if nobody is there."""
+    """Of one response. `refuse` or `end` is called exactly once, last. All raise ConnectionLost if nobody is there."""
 
     async def send(self, frames: Sequence[Frame]) -> None:
         """Events, in order."""

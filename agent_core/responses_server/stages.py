@@ -19,7 +19,7 @@ STAGES = (
     "engine",
     "settle",
 )
-"""`engine` is the whole of the engine's time, first delta to last included; `engine_ttft` is its part up to the first delta."""
+"""`engine` is the whole of the engine's time; `engine_ttft` is its part up to the first delta."""
 
 _OWN = ("admission", "state", "validate", "screen", "route", "render", "settle")
 

@@ -1,4 +1,4 @@
-"""The pipeline's steps that look at what is remembered: state, screening, rendering. Each does its work for new items only.
+"""The pipeline's steps that look at what is remembered: state, screening, rendering. Each works on new items only.
 
 What can't be reused (a response from the durable store, or a feature that is switched off) is worked through once more
 from the start, by the same code.
@@ -52,7 +52,10 @@ def screen(
 
 @dataclass(frozen=True)
 class Prompt:
-    """What the engine is given. `reused`: how many of its tokens were rendered by an earlier call; `first_new`: items."""
+    """What the engine is given.
+
+    `first_new`: how many items are old. `reused`: how many tokens were rendered by an earlier call.
+    """
 
     header: Header
     context: Context

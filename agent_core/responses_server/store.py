@@ -1,6 +1,6 @@
 """Durable responses for `store: true`: the port, and the store that keeps them in memory.
 
-A record holds what is new in its call and the id of its parent, so that a chain of n calls costs n records and no copies.
+A record holds what is new in its call and the id of its parent, so a chain of n calls costs n records and no copies.
 `put` is seen by `get` at once and becomes durable with `flush`.
 """
 

@@ -17,13 +17,14 @@ async def watch_time(
     changed: asyncio.Event,
     perform: Callable[[Sequence[Action]], Awaitable[None]],
 ) -> None:
-    """Feed TICK whenever it is due, until cancelled or the peer is gone. Set `changed` when a deadline may be nearer."""
+    """Feed TICK whenever it is due, until cancelled or the peer is gone. Set `changed` when one may be due earlier."""
     with suppress(ConnectionLost):
         while True:
             changed.clear()
             deadline_s = machine.deadline_s
             delay_s = None if deadline_s is None else max(0.0, deadline_s - now_s())
             with suppress(TimeoutError):
-                await asyncio.wait_for(changed.wait(), delay_s)
+                async with asyncio.timeout(delay_s):
+                    await changed.wait()
                 continue
             await perform(machine.on(Input.TICK, now_s()))

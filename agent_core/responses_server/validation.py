@@ -22,9 +22,11 @@ from agent_core.wire.items import (
     call_id_of,
     item_type,
     output_call_id,
+    read_item,
     read_item_strict,
 )
-from agent_core.wire.requests import ResponseCreate, split_input
+from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_input
+from agent_core.wire.tools import read_tools
 
 NO_INPUT = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided."
 
@@ -114,3 +116,13 @@ def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> None:
 def _decoded(raw: msgspec.Raw | msgspec.UnsetType) -> Any:
     """The decoded value, None where it is absent or null. The frame's reader checked its shape."""
     return plain(raw) if present(raw) else None
+
+
+def build_decoders() -> None:
+    """Build the readers' tables now (some ms of CPU each), so that no request pays for them."""
+    read_client_frame('{"type":"response.create","tool_choice":"auto","text":{},"reasoning":{}}')
+    read_create_body("{}")
+    message = b'{"role":"user","content":[{"type":"input_text","text":""}]}'
+    read_item(message)
+    read_item_strict(message, "input[0]")
+    read_tools(b'[{"type":"function","name":"none","parameters":{}}]')

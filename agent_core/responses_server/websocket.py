@@ -49,8 +49,8 @@ from agent_core.wire.requests import (
 log = logging.getLogger(__name__)
 
 TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
-MAX_QUEUED = 1024
-"""Creates waiting on one connection beyond which it is not read until some are done."""
+MAX_QUEUED, MAX_QUEUED_BYTES = 1024, 64 * 1024 * 1024
+"""Creates waiting on one connection beyond which it is not read until some have started."""
 
 
 class WebSocketEndpoint:
@@ -144,7 +144,8 @@ class _Connection:
                 )
             except ConnectionLost:
                 return
-            while self._machine.lanes.queued >= MAX_QUEUED:
+            lanes = self._machine.lanes
+            while lanes.queued >= MAX_QUEUED or lanes.queued_bytes >= MAX_QUEUED_BYTES:
                 self._room.clear()
                 await self._room.wait()
 
@@ -161,13 +162,14 @@ class _Connection:
             if head.type != "response.create" or error.code == "invalid_stream_id":
                 return self._bad_frame(error)
             lane = head.text("stream_id") if "stream_id" in head.fields else None
-            return self._machine.create(now_s, lane, head.text("previous_response_id"), None, error)
+            return self._machine.create(now_s, lane, head.text("previous_response_id"), None, refusal=error)
         if isinstance(event, ResponseCreate):
             stages = Stages(self._service.clock)
             admitted_ns = stages.now_ns()
             stages.add("admission", admitted_ns - received_ns)
             job = _Job(event, stages, admitted_ns)
-            return self._machine.create(now_s, event.stream_id, event.previous_response_id, job)
+            previous = event.previous_response_id
+            return self._machine.create(now_s, event.stream_id, previous, job, size=len(text))
         if isinstance(event, ResponseCancel):
             return self._machine.on(Input.CANCEL, now_s, event.stream_id)
         if isinstance(event, ResponseSteer):

@@ -76,7 +76,7 @@ def _member(members: list[tuple[Any, Any]]) -> str:
 def _covers(member: tuple[Any, Any], char: str) -> bool:
     code, argument = member
     if code is op.LITERAL:
-        return ord(char) == argument
+        return bool(ord(char) == argument)
     if code is op.RANGE:
         return bool(argument[0] <= ord(char) <= argument[1])
     return _in_category(argument, char)

@@ -1,4 +1,6 @@
-"""The engines of a service by model name. `repair` and `scripted` always exist; `--engine NAME=KIND:SPEC` adds others."""
+"""The engines of a service by model name. `repair` and `scripted` always exist; `--engine NAME=KIND:SPEC` adds
+others.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A JSON object; unknown keys are refused.
 
-    tokens_per_s    speed of all steps, in words (a word and the space behind it count as one token); 0 or absent: no pacing
+    tokens_per_s    speed of all steps, a word with its space counted as one token; 0 or absent: no pacing
     steps           one entry per call of a conversation, in order
 
 A step:

@@ -1,8 +1,8 @@
 """The `scripted` engine: plays a rollout file, or behaves in one fixed way without one. A test double and a load.
 
-Without a file: if a function tool may be called and the last item is no tool output, it calls the first one with arguments
-that its schema accepts; else it answers with text (JSON where `text.format` asks for it). Model `scripted:slow` streams
-its text over three seconds.
+Without a file: if a function tool may be called and the last item is no tool output, it calls the first one with
+arguments that its schema accepts; else it answers with text (JSON where `text.format` asks for it). Model
+`scripted:slow` streams its text over three seconds.
 
 With a file it is strict: a call that the file does not foresee fails, and `close` fails if a step was never played.
 """
@@ -143,7 +143,7 @@ class _Pace:
 
 
 def callable_tool(request: EngineRequest) -> EngineTool | None:
-    """The function tool that the built-in behaviour calls: the first that `tool_choice` leaves; None: answer with text."""
+    """The function tool that the built-in behaviour calls, the first that `tool_choice` leaves; None: it answers."""
     if request.tool_choice == "none" or (request.items and output_call_id(request.items[-1]) is not None):
         return None
     tools = [tool for tool in request.tools if tool.kind == "function"]
@@ -155,7 +155,7 @@ def callable_tool(request: EngineRequest) -> EngineTool | None:
 
 
 def turns_spoken(items: Sequence[Any], memory: dict[str, Any]) -> int:
-    """How often the model spoke in this context: runs of items that it made. `memory` keeps the count for the next call."""
+    """How often the model spoke in this context: runs of items that it made. `memory` keeps the count."""
     seen, spoken, speaking = memory.get(_MEMORY, (0, 0, False))
     if seen > len(items):
         seen, spoken, speaking = 0, 0, False

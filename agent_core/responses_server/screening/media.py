@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +15,7 @@ MAX_MEDIA_BYTES = 20 * 1024 * 1024
 CODE = "invalid_media"
 
 _DATA_URL = re.compile(r"data:([a-z0-9.+-]+/[a-z0-9.+-]+)(;[a-z0-9-]+=[^;,]*)*;base64,", re.IGNORECASE)
-_ENDING = re.compile(r"[A-Za-z0-9+/]*={0,2}\s*")
+_ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 class MediaScreen:
@@ -55,22 +54,18 @@ class MediaScreen:
             return "an empty data URL"
         if size > self._max_bytes:
             return f"a part of {size} bytes, the limit is {self._max_bytes}"
-        if not _is_base64(url, head.end()):
+        if not _is_base64(url[head.end() :]):
             return "a data URL whose data is not base64"
         return None
 
 
-def _is_base64(url: str, start: int) -> bool:
-    """Checks the alphabet everywhere and the padding at the end, without decoding it all."""
-    if _ENDING.fullmatch(url, start) is None:
+def _is_base64(text: str) -> bool:
+    """Alphabet and length, by one pass in C: a part may be megabytes."""
+    if not text.isascii():
         return False
-    tail = url[-64:] if len(url) - start >= 64 else url[start:]
-    tail = tail.strip()
-    try:
-        binascii.a2b_base64(tail[len(tail) % 4 :] if len(url) - start >= 64 else tail)
-    except binascii.Error:
-        return False
-    return True
+    data = text.rstrip().encode()
+    digits = data.rstrip(b"=")
+    return len(data) - len(digits) <= 2 and len(digits) % 4 != 1 and not digits.translate(None, _ALPHABET)
 
 
 def _urls(item: Any) -> list[str]:

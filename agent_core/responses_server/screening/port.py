@@ -1,7 +1,7 @@
 """The screening port: classifiers that keep state per conversation and see each item once.
 
-A classifier is a pure fold. Its state after a list of items is the same however the list is cut into calls, so screening
-only what is new gives the verdict that screening everything would give.
+A classifier is a pure fold. Its state after a list of items is the same however the list is cut into calls, so
+screening only what is new gives the verdict that screening everything would give.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ class Action(IntEnum):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`code` is the policy code of a block or flag ("" for ALLOW); `message` tells the client, without quoting content."""
+    """`code` is the policy code of a block or flag ("" for ALLOW); `message` tells the client, without quoting
+    content.
+    """
 
     action: Action = Action.ALLOW
     code: str = ""
