@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -91,18 +91,23 @@ class Talk:
 
     async def until_lost(self) -> None:
         """Wait until the session's idle socket is known to be gone."""
-        await self._until(lambda socket: socket.lost is not None)
+        await self.lost(self._idle_socket())
+
+    async def lost(self, socket: WebSocket) -> None:
+        async with asyncio.timeout(10):
+            while socket.lost is None:  # noqa: ASYNC110 - an idle socket tells nobody
+                await asyncio.sleep(0)
 
     async def until_waiting(self) -> None:
         """Wait until a frame waits that no call asked for."""
-        await self._until(lambda socket: bool(socket._frames))
+        socket = self._idle_socket()
+        async with asyncio.timeout(10):
+            socket.put_back(await socket.receive())
 
-    async def _until(self, holds: Callable[[WebSocket], bool]) -> None:
+    def _idle_socket(self) -> WebSocket:
         line = self.session._socket._line
         assert line is not None
-        async with asyncio.timeout(10):
-            while not holds(line.socket):  # noqa: ASYNC110 - an idle socket tells nobody
-                await asyncio.sleep(0)
+        return line.socket
 
     def events(self, kind: type[E]) -> list[E]:
         return [event for event in self.sink.events if isinstance(event, kind)]
