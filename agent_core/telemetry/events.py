@@ -175,6 +175,15 @@ class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
     tools_ignored: int = 0
 
 
+class Content(Event, frozen=True, kw_only=True, tag="content"):
+    """Text of a session: prompts, answers, tool arguments and outputs. Kept only if the user turns it on, in files of
+    its own; never exported or shipped unless that is turned on as well."""
+
+    kind: Literal["user", "instructions", "answer", "reasoning", "tool_arguments", "tool_output"]
+    text: str
+    tool_call: str | None = None
+
+
 AnyEvent = (
     SessionStarted
     | TurnStarted
@@ -195,4 +204,5 @@ AnyEvent = (
     | ConnectionFallback
     | ConnectionClosed
     | ServiceCall
+    | Content
 )

@@ -1,6 +1,7 @@
 """Where journals lie and what is in one: names, schema, and the lock that tells whether its writer lives.
 
-`<state dir>/telemetry/<date>-<source>.db` is one process's day; `<source>.lock` beside it is held (flock) as long as
+`<state dir>/telemetry/<date>-<source>.db` is one process's day (`telemetry/content/` has the same for content);
+`<source>.lock` beside it is held (flock) as long as
 that process lives, which the kernel ends whatever the process dies of.
 """
 
@@ -42,18 +43,28 @@ def journal_dir(state_dir: Path) -> Path:
     return state_dir / "telemetry"
 
 
-def journal_path(state_dir: Path, date: str, source: str) -> Path:
+def content_dir(state_dir: Path) -> Path:
+    """Where content lies, apart from figures."""
+    return journal_dir(state_dir) / "content"
+
+
+def journal_path(directory: Path, date: str, source: str) -> Path:
     """Raises ValueError for a source that does not fit into a file name."""
     if not SOURCE_PATTERN.match(source):
         raise ValueError(f"source {source!r} does not fit {SOURCE_PATTERN.pattern}")
-    return journal_dir(state_dir) / f"{date}-{source}.db"
+    return directory / f"{date}-{source}.db"
 
 
 def list_journals(state_dir: Path) -> list[JournalFile]:
     """The journals of a state directory in order; none if there is no such directory."""
+    return list_files(journal_dir(state_dir))
+
+
+def list_files(directory: Path) -> list[JournalFile]:
+    """The journal files right in `directory`, in order."""
     try:
-        paths = list(journal_dir(state_dir).iterdir())
-    except FileNotFoundError:
+        paths = list(directory.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
         return []
     found = [(path, _NAME.match(path.name)) for path in paths]
     return sorted(JournalFile(match[1], match[2], str(path)) for path, match in found if match)

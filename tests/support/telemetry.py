@@ -102,10 +102,14 @@ class Scene:
         return call
 
     def delta(self, call: str, ttft_ms: float, channel: Any = "text", visible_ttft_ms: float | None = None) -> None:
-        visible = ttft_ms if visible_ttft_ms is None and channel != "reasoning" else visible_ttft_ms
+        visible = float(ttft_ms) if visible_ttft_ms is None and channel != "reasoning" else visible_ttft_ms
         self.emit(
             ev.CallFirstDelta(
-                **self.ids(call), latency_ms=ttft_ms, ttft_ms=ttft_ms, channel=channel, visible_ttft_ms=visible
+                **self.ids(call),
+                latency_ms=float(ttft_ms),
+                ttft_ms=float(ttft_ms),
+                channel=channel,
+                visible_ttft_ms=visible,
             )
         )
         self.stages.first_delta(call, self.clock.mono_ns())
@@ -114,7 +118,7 @@ class Scene:
         told: dict[str, Any] = {"status": "completed", "response_id": f"resp_{call}"}
         self.emit(
             ev.CallCompleted(
-                **self.ids(call), **{**told, "duration_ms": duration_ms, "inference_ms": inference_ms, **fields}
+                **self.ids(call), **{**told, "duration_ms": float(duration_ms), "inference_ms": inference_ms, **fields}
             )
         )
         inference_ns = None if inference_ms is None else ms_to_ns(inference_ms)
@@ -129,7 +133,7 @@ class Scene:
         self.delta(call, ttft_ms)
         self.wait(decode_ms)
         told: dict[str, Any] = {"deltas": 5, "input_tokens": 1000, "cached_tokens": 800, "output_tokens": 31}
-        self.complete(call, ttft_ms + decode_ms, decode_ms, ttft_ms=ttft_ms, **{**told, **fields})
+        self.complete(call, ttft_ms + decode_ms, float(decode_ms), ttft_ms=float(ttft_ms), **{**told, **fields})
         return call
 
     def start_tool(self, name: str = "read", tool_call: str | None = None) -> str:
@@ -143,7 +147,7 @@ class Scene:
         self.emit(
             ev.ToolFinished(
                 session=self.session, turn=self.turn, tool_call=tool_call, name=name,
-                status="ok", duration_ms=duration_ms, output_bytes=10,
+                status="ok", duration_ms=float(duration_ms), output_bytes=10,
             )
         )  # fmt: skip
         self.stages.tool_ended(tool_call, self.clock.mono_ns())
@@ -166,7 +170,7 @@ class Scene:
                 approval=approval,
                 kind="command",
                 decision="allow",
-                waited_ms=waited_ms,
+                waited_ms=float(waited_ms),
             )
         )
         self.stages.approval_closed(approval, self.clock.mono_ns())

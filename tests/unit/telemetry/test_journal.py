@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.journal import MAX_PROGRESS, MAX_WAITING, JournalSink
-from agent_core.telemetry.layout import is_alive, journal_dir, list_journals
+from agent_core.telemetry.journal import MAX_CONTENT_CHARS, MAX_PROGRESS, MAX_WAITING, JournalSink
+from agent_core.telemetry.layout import content_dir, is_alive, journal_dir, list_files, list_journals
 from agent_core.telemetry.reader import read_journal
 from tests.support.telemetry import EPOCH_NS, Scene
 
@@ -73,7 +73,52 @@ def test_events_come_back_as_they_were(tmp_path: Path) -> None:
         assert (file.date, file.source) == ("2026-11-30", SOURCE)
         assert list(read_journal(file.path)) == scene.events, "readable while the writer is open"
     assert list(read_journal(file.path)) == scene.events
-    assert {type(event) for event in scene.events} | {ev.CallFirstEvent} == set(ev.AnyEvent.__args__)
+    assert {type(event) for event in scene.events} | {ev.CallFirstEvent, ev.Content} == set(ev.AnyEvent.__args__)
+
+
+def test_content_is_thrown_away_unless_the_user_wants_it(tmp_path: Path) -> None:
+    with journal(tmp_path) as sink:
+        scene = Scene(sink)
+        scene.start_session()
+        scene.emit(ev.Content(session=scene.session, kind="user", text="my secret prompt"))
+        scene.start_turn()
+    assert [path.name for path in journal_dir(tmp_path).iterdir()] == [f"2026-11-30-{SOURCE}.db"]
+    assert b"my secret prompt" not in (journal_dir(tmp_path) / f"2026-11-30-{SOURCE}.db").read_bytes()
+    assert (sink.dropped, sink.lost) == (0, 0)
+
+
+def test_wanted_content_lies_in_files_of_its_own(tmp_path: Path) -> None:
+    sink = JournalSink(tmp_path, SOURCE, content=True)
+    scene = Scene(sink)
+    scene.start_session()
+    scene.emit(ev.Content(session=scene.session, kind="user", text="my secret prompt"))
+    scene.wait(DAY_S * 1000)
+    scene.emit(ev.Content(session=scene.session, kind="answer", text="x" * 100_000))
+    scene.start_turn()
+    sink.close(10)
+    figures, contents = list_journals(tmp_path), list_files(content_dir(tmp_path))
+    assert [event.seq for file in figures for event in read_journal(file.path)] == [1, 4]
+    assert [file.date for file in contents] == ["2026-11-30", "2026-12-01"]
+    assert [event for file in contents for event in read_journal(file.path)] == [scene.events[1], scene.events[2]]
+    for file in figures:
+        assert b"my secret prompt" not in Path(file.path).read_bytes()
+
+
+def test_waiting_content_is_bounded_and_gives_way_first(tmp_path: Path) -> None:
+    sink = JournalSink(tmp_path, SOURCE, content=True)
+    scene = Scene(sink)
+    scene.start_session()
+    assert sink.flush(10)
+    (file,) = list_journals(tmp_path)
+    with disk_stands_still(Path(file.path)):
+        for _ in range(40):
+            scene.emit(ev.Content(kind="answer", text="x" * 1_000_000))
+            scene.emit(ev.ConnectionPrewarmed())
+        assert sink._content_chars <= MAX_CONTENT_CHARS
+        assert sink.dropped > 0
+    sink.close(20)
+    assert sum(isinstance(event, ev.ConnectionPrewarmed) for event in read_journal(file.path)) == 40
+    assert sink.lost == 0
 
 
 def test_nothing_is_touched_before_the_first_event(tmp_path: Path) -> None:
