@@ -79,20 +79,17 @@ def require_sound(raw: Raw | bytes, path: str) -> None:
     data = bytes(raw)
     if data.count(b"[") + data.count(b"{") <= MAX_DEPTH and _LONG_NUMBER.search(data) is None:
         return
-    level = [value]
-    for _ in range(MAX_DEPTH + 1):
+    level, depth = [value], 0
+    while level:
         inner: list[Any] = []
         for one in level:
-            if isinstance(one, dict):
-                inner.extend(one.values())
-            elif isinstance(one, list):
-                inner.extend(one)
+            if isinstance(one, dict | list):
+                if depth == MAX_DEPTH:
+                    raise WireError(f"{path} is nested too deeply.", param=path)
+                inner.extend(one.values() if isinstance(one, dict) else one)
             elif isinstance(one, int) and not _LEAST_INT <= one <= _MOST_INT:
                 raise WireError(f"{path} holds a number that is out of range.", param=path)
-        if not inner:
-            return
-        level = inner
-    raise WireError(f"{path} is nested too deeply.", param=path)
+        level, depth = inner, depth + 1
 
 
 def misfit(exc: Exception, path: str = "") -> WireError:

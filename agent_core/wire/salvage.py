@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import NODEFAULT, Raw, Struct
 
-from agent_core.wire.codec import UNREADABLE, decoder
+from agent_core.wire.codec import UNREADABLE
 from agent_core.wire.head import Head, read_head
 
 S = TypeVar("S", bound=Struct)
@@ -29,7 +29,7 @@ def salvage(kind: type[S], head: Head) -> S | None:
             continue
         raw = head.fields[field.encode_name]
         try:
-            values[field.name] = decoder(field.type).decode(raw)
+            values[field.name] = _lax_decoder(field.type).decode(raw)
         except UNREADABLE:
             rescued = _rescue(nested, raw)
             if rescued is not None:
@@ -44,6 +44,12 @@ def _rescue(nested: type[Struct] | None, raw: Raw) -> Struct | None:
         return None
     head = read_head(raw)
     return salvage(nested, head) if head.is_object else None
+
+
+@cache
+def _lax_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Takes 4.0 and "4" for 4."""
+    return msgspec.json.Decoder(kind, strict=False)
 
 
 @cache
