@@ -14,6 +14,11 @@ from __future__ import annotations
 
 def main() -> None:
     """Entry point of the console script."""
-    from agent_core.cli.app import run_app
+    import sys
 
-    run_app()
+    try:
+        from agent_core.cli.app import run_app
+
+        run_app()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -35,8 +35,6 @@ def run_app() -> None:
         if error.hint:
             print(f"  hint: {error.hint}", file=sys.stderr)  # noqa: T201
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.exit(130)
 
 
 @app.command()
