@@ -1,0 +1,234 @@
+"""The asking side of the control socket: find hosts, list, attach, answer, cancel, steer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+import msgspec
+
+from agent_core.control.messages import (
+    MAX_LINE,
+    PROTOCOL,
+    AnswerRequest,
+    AttachRequest,
+    CancelRequest,
+    ControlError,
+    Decision,
+    Detached,
+    Gap,
+    Hello,
+    ListRequest,
+    Refused,
+    Reply,
+    Request,
+    SessionInfo,
+    Steered,
+    SteerRequest,
+    UpdateMessage,
+    encode,
+    read_message,
+)
+from agent_core.control.sockets import dial, list_sockets
+
+ANSWER_S = 15.0
+"""Longest wait for a reply; the host gives up earlier."""
+MAX_WAITING = 2_000
+"""Updates kept for an attachment that is not read; the oldest become a gap."""
+
+Result = TypeVar("Result")
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that offers a control socket, and the sessions it hosts."""
+
+    path: Path
+    pid: int
+    sessions: tuple[SessionInfo, ...]
+
+
+class Attachment:
+    """Updates of one session as they come; ends when the session or its host does."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[UpdateMessage] = deque()
+        self._lost = 0
+        self._ended = False
+        self._filled = asyncio.Event()
+
+    def put(self, message: UpdateMessage | Gap) -> None:
+        if isinstance(message, Gap):
+            self._lost += message.lost
+        else:
+            self._waiting.append(message)
+            if len(self._waiting) > MAX_WAITING:
+                self._waiting.popleft()
+                self._lost += 1
+        self._filled.set()
+
+    def end(self) -> None:
+        self._ended = True
+        self._filled.set()
+
+    async def __aiter__(self) -> AsyncIterator[UpdateMessage | Gap]:
+        session = ""
+        while True:
+            await self._filled.wait()
+            self._filled.clear()
+            while self._waiting or self._lost:
+                if self._lost:
+                    lost, self._lost = self._lost, 0
+                    yield Gap(session=session, lost=lost)
+                else:
+                    message = self._waiting.popleft()
+                    session = message.session
+                    yield message
+            if self._ended:
+                return
+
+
+class ControlClient:
+    """An async context manager around one connection. Methods may be called concurrently.
+
+    Methods raise `ControlError` with the host's code, or `control_gone` once the connection is lost.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.pid = 0
+        self._next = 0
+        self._pending: dict[int, asyncio.Future[Reply]] = {}
+        self._attachments: dict[str, Attachment] = {}
+        self._reading: asyncio.Task[None] | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def __aenter__(self) -> ControlClient:
+        dialled = await asyncio.to_thread(dial, self._path)
+        reader, self._writer = await asyncio.open_unix_connection(sock=dialled, limit=MAX_LINE)
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                hello = read_message(await reader.readuntil())
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ControlError) as error:
+            self._writer.transport.abort()
+            raise ControlError(f"{self._path}: no control socket of Loopline", code="control_gone") from error
+        if not isinstance(hello, Hello) or hello.protocol != PROTOCOL:
+            self._writer.transport.abort()
+            raise ControlError(
+                f"{self._path}: speaks another version",
+                code="control_unsupported",
+                hint="update Loopline on both sides",
+            )
+        self.pid = hello.pid
+        self._reading = asyncio.create_task(self._read(reader), name="control-client")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._writer is not None and self._reading is not None
+        self._writer.transport.abort()
+        self._reading.cancel()
+        await asyncio.wait([self._reading])
+
+    async def list_sessions(self) -> Sequence[SessionInfo]:
+        return await self._ask(ListRequest(id=self._new_id()), list[SessionInfo])
+
+    async def answer(self, approval: str, decision: Decision) -> None:
+        """Answer an open approval; `control_not_found` (or the host's own code) if it is not open any more."""
+        await self._ask(AnswerRequest(id=self._new_id(), approval=approval, decision=decision), type(None))
+
+    async def cancel(self, turn: str) -> None:
+        await self._ask(CancelRequest(id=self._new_id(), turn=turn), type(None))
+
+    async def steer(self, turn: str, text: str) -> Steered:
+        return await self._ask(SteerRequest(id=self._new_id(), turn=turn, text=text), Steered)
+
+    async def attach(self, session: str) -> Attachment:
+        """Updates of a session from now on."""
+        attachment = self._attachments.setdefault(session, Attachment())
+        try:
+            await self._ask(AttachRequest(id=self._new_id(), session=session), type(None))
+        except ControlError:
+            self._attachments.pop(session, None)
+            raise
+        return attachment
+
+    def _new_id(self) -> int:
+        self._next += 1
+        return self._next
+
+    async def _ask(self, request: Request, result: type[Result]) -> Result:
+        assert self._writer is not None and self._reading is not None
+        if self._reading.done():
+            raise self._gone()
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._pending[request.id] = future
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                self._writer.write(encode(request))
+                await self._writer.drain()
+                reply = await future
+            return msgspec.json.decode(reply.result, type=result)
+        except TimeoutError as error:
+            raise ControlError(f"{self._path}: no answer in time", code="control_busy") from error
+        except OSError as error:
+            raise self._gone() from error
+        except msgspec.DecodeError as error:
+            raise ControlError(f"{self._path}: an answer of another form", code="control_bad_message") from error
+        finally:
+            self._pending.pop(request.id, None)
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                self._take(await reader.readuntil())
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ControlError):
+            return
+        finally:
+            for future in self._pending.values():
+                if not future.done():
+                    future.set_exception(self._gone())
+            for attachment in self._attachments.values():
+                attachment.end()
+
+    def _take(self, line: bytes) -> None:
+        match read_message(line):
+            case Reply() as reply:
+                future = self._pending.get(reply.id)
+                if future is not None and not future.done():
+                    future.set_result(reply)
+            case Refused(id=int(request)) as refused:
+                future = self._pending.get(request)
+                if future is not None and not future.done():
+                    future.set_exception(ControlError(refused.message, code=refused.code, hint=refused.hint))
+            case Refused() as refused:
+                raise ControlError(refused.message, code=refused.code, hint=refused.hint)
+            case UpdateMessage() | Gap() as message:
+                attachment = self._attachments.get(message.session)
+                if attachment is not None:
+                    attachment.put(message)
+            case Detached(session=session):
+                attachment = self._attachments.pop(session, None)
+                if attachment is not None:
+                    attachment.end()
+
+    def _gone(self) -> ControlError:
+        return ControlError(f"{self._path}: the host is gone", code="control_gone")
+
+
+async def find_hosts(folder: Path) -> list[Host]:
+    """The hosts of this user that answer, with their sessions. Those that do not are left out."""
+    found = await asyncio.gather(*(_look(path) for path in list_sockets(folder)))
+    return [host for host in found if host is not None]
+
+
+async def _look(path: Path) -> Host | None:
+    with contextlib.suppress(ControlError):
+        async with ControlClient(path) as client:
+            return Host(path=path, pid=client.pid, sessions=tuple(await client.list_sessions()))
+    return None

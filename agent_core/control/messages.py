@@ -1,0 +1,201 @@
+"""What goes over a control socket: JSON objects, one a line. No I/O.
+
+The host says `hello` first. A client sends requests with an `id`; each gets one `reply` or `refused` with that id.
+After `attach`, `update` messages come in between. An update is an opaque JSON object of the host; `seq` counts them
+per attachment, and a `gap` says how many were left out because the client was slow.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from agent_core.errors import LooplineError, StateError
+
+PROTOCOL = 1
+MAX_LINE = 1 << 20
+"""Bytes of one message; a longer one ends the connection, a longer update becomes a gap."""
+
+Decision = Literal["allow", "always", "deny"]
+Fate = Literal["steered", "queued", "refused"]
+
+
+class ControlError(StateError):
+    """The control socket refuses, or what it names does not exist. `code` tells which:
+
+    `control_not_found` (no such session, turn or approval), `control_refused` (another user, or too many clients),
+    `control_gone` (the host ended), `control_busy` (no answer in time), `control_bad_message`, `control_unsupported`.
+    """
+
+    code = "control_refused"
+
+
+class ApprovalInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """An open approval. `subject` is what is asked for, e.g. the command line: content, which stays on the machine."""
+
+    approval: str
+    turn: str
+    kind: str
+    name: str
+    subject: str
+    opened: str
+    """RFC 3339."""
+
+
+class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
+    turn: str
+    title: str
+    """The task as the user put it, first line."""
+    status: str
+    """`running`, or how it ended."""
+    started: str
+    """RFC 3339."""
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that the host keeps. `turns` are its latest ones, oldest first."""
+
+    session: str
+    client: str
+    title: str
+    model: str | None = None
+    project: str | None = None
+    turns: tuple[TurnInfo, ...] = ()
+    approvals: tuple[ApprovalInfo, ...] = ()
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
+    id: int
+
+
+class ListRequest(Request, frozen=True, kw_only=True, tag="list"):
+    pass
+
+
+class AttachRequest(Request, frozen=True, kw_only=True, tag="attach"):
+    session: str
+
+
+class DetachRequest(Request, frozen=True, kw_only=True, tag="detach"):
+    session: str
+
+
+class AnswerRequest(Request, frozen=True, kw_only=True, tag="answer"):
+    approval: str
+    decision: Decision
+
+
+class CancelRequest(Request, frozen=True, kw_only=True, tag="cancel"):
+    turn: str
+
+
+class SteerRequest(Request, frozen=True, kw_only=True, tag="steer"):
+    turn: str
+    text: str
+
+
+AnyRequest = ListRequest | AttachRequest | DetachRequest | AnswerRequest | CancelRequest | SteerRequest
+
+
+class Steered(msgspec.Struct, frozen=True, kw_only=True):
+    input_id: str
+    fate: Fate
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Root of what the host sends."""
+
+
+class Hello(Message, frozen=True, kw_only=True, tag="hello"):
+    protocol: int
+    pid: int
+
+
+class Reply(Message, frozen=True, kw_only=True, tag="reply"):
+    id: int
+    result: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Refused(Message, frozen=True, kw_only=True, tag="refused"):
+    """`id` is None where the request could not be read."""
+
+    code: str
+    message: str
+    id: int | None = None
+    hint: str | None = None
+
+
+class UpdateMessage(Message, frozen=True, kw_only=True, tag="update"):
+    session: str
+    seq: int
+    update: msgspec.Raw
+
+
+class Gap(Message, frozen=True, kw_only=True, tag="gap"):
+    """`lost` updates of the session were left out here."""
+
+    session: str
+    lost: int
+
+
+class Detached(Message, frozen=True, kw_only=True, tag="detached"):
+    """No more updates of this session on this connection: it was closed, or the client asked."""
+
+    session: str
+
+
+AnyMessage = Hello | Reply | Refused | UpdateMessage | Gap | Detached
+
+_requests = msgspec.json.Decoder(AnyRequest)
+_messages = msgspec.json.Decoder(AnyMessage)
+
+
+class _Head(msgspec.Struct):
+    id: int | None = None
+    op: str | None = None
+
+
+_OPS = frozenset(str(kind.__struct_config__.tag) for kind in AnyRequest.__args__)
+_head = msgspec.json.Decoder(_Head)
+
+
+def encode(message: Request | Message) -> bytes:
+    """One line, its newline included."""
+    return msgspec.json.encode(message) + b"\n"
+
+
+def read_request(line: bytes) -> AnyRequest:
+    """Raises `ControlError`: `control_unsupported` for an operation this version does not know, else
+    `control_bad_message`.
+    """
+    try:
+        return _requests.decode(line)
+    except msgspec.DecodeError as error:
+        head = request_head(line)
+        if head is not None and head[1] is not None and head[1] not in _OPS:
+            raise ControlError(
+                "this operation is not supported here", code="control_unsupported", hint="update Loopline on both sides"
+            ) from error
+        raise ControlError(f"not a request: {error}", code="control_bad_message") from error
+
+
+def request_head(line: bytes) -> tuple[int | None, str | None] | None:
+    """(id, operation) of a request that can't be read whole; None if it is not even an object."""
+    try:
+        head = _head.decode(line)
+    except msgspec.DecodeError:
+        return None
+    return head.id, head.op
+
+
+def read_message(line: bytes) -> AnyMessage:
+    """Raises `ControlError` (`control_bad_message`)."""
+    try:
+        return _messages.decode(line)
+    except msgspec.DecodeError as error:
+        raise ControlError(f"not a control message: {error}", code="control_bad_message") from error
+
+
+def refusal(request_id: int | None, error: LooplineError) -> Refused:
+    return Refused(id=request_id, code=error.code, message=error.message, hint=error.hint)
