@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
+from rich.padding import Padding
 from rich.status import Status as Spinner
 from rich.text import Text
 
@@ -50,7 +51,7 @@ class Terminal:
                 self._print(Text(f"▸ {one_line(task, 200)}"))
                 self._busy("thinking")
             case TextDone(text=text):
-                self._print(Text(clean(text).strip(), style="italic"), indent=2)
+                self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)), highlight=False)
             case ToolBegan(name=name, arguments=arguments):
                 self._busy(f"{name} {_subject(arguments)}")
             case ToolLine(line=line):
@@ -81,9 +82,7 @@ class Terminal:
         for row in _diff_rows(result.diff):
             self._print(row)
 
-    def _print(self, text: Text, *, indent: int = 0) -> None:
-        if indent:
-            text = Text("\n").join(Text(" " * indent) + line for line in text.split("\n"))
+    def _print(self, text: Text) -> None:
         self._console.print(text, soft_wrap=True, highlight=False)
 
     def _busy(self, what: str) -> None:

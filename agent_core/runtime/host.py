@@ -126,9 +126,7 @@ async def host_session(
         for key, path in loaded.ignored:
             front(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         front(
-            SessionOpened(
-                session=session.id, model=endpoint.model, endpoint=_shown(model_settings.base_url), note=endpoint.note
-            )
+            SessionOpened(session=session.id, model=endpoint.model, endpoint=_shown(model_settings), note=endpoint.note)
         )
         await session.open()
         yield Hosted(session=session, workspace=workspace, loaded=loaded, endpoint=endpoint)
@@ -151,8 +149,9 @@ def _transport(settings: Settings) -> TransportPolicy:
     return settings.transport
 
 
-def _shown(base_url: str) -> str:
-    """The address for people: no credentials, no query."""
-    scheme, _, rest = base_url.partition("://")
+def _shown(settings: ModelSettings) -> str:
+    """The address for people: the scheme that is spoken, no credentials, no query."""
+    scheme, _, rest = settings.base_url.partition("://")
     address = rest.split("/", 1)[0].rsplit("@", 1)[-1]
-    return f"{'wss' if scheme in ('https', 'wss') else 'ws'}://{address}"
+    spoken = "http" if settings.transport == "http" else "ws"
+    return f"{spoken}{'s' if scheme in ('https', 'wss') else ''}://{address}"
