@@ -14,12 +14,13 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import msgspec
 
 from agent_core.errors import ToolError
+from agent_core.tools.exchange import exchange
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -65,16 +66,74 @@ def read_file(root: str, relative: str, shown: str, max_bytes: int) -> Snapshot:
             os.close(parent)
 
 
-def replace_file(root: str, relative: str, shown: str, data: bytes, base: bytes | None) -> None:
+def replace_file(root: str, relative: str, shown: str, data: bytes, base: bytes) -> None:
     """Write `data` so that a reader sees the old file or the new one, never a part.
 
-    `base` is the digest that the present content must have; None: there must be no file yet, and missing parent folders
-    are made. Mode, owner and extended attributes are kept. Raises ToolError `changed` if the base is another.
+    `base` is the digest that the present content must have, else ToolError `changed`. Mode, owner and extended
+    attributes are kept.
     """
     with _translated(shown):
-        parent = _open_parent(root, relative, create=base is None)
+        parent = _open_parent(root, relative)
         try:
-            _replace_at(parent, os.path.basename(relative), shown, data, base)
+            name = os.path.basename(relative)
+            before = os.stat(name, dir_fd=parent, follow_symlinks=False)
+            if not before.st_mode & 0o222:
+                mode = stat.S_IMODE(before.st_mode)
+                raise ToolError(f"{shown} is read-only (mode {mode:04o})", code="read_only")
+            with _temporary(parent, name, data) as (temporary, handle):
+                _keep_attributes(parent, name, handle, before)
+                os.fsync(handle)
+                _swap_in(parent, temporary, name, shown, base, digest_of(data))
+        finally:
+            os.close(parent)
+
+
+def _swap_in(parent: int, temporary: str, name: str, shown: str, base: bytes, ours: bytes) -> None:
+    """Put `temporary` in the place of `name` if that still has the digest `base`.
+
+    The two are swapped and what came out is looked at, so that a version which somebody moved in at the last moment is
+    noticed and swapped back. Without such a swap the content is compared right before the move.
+    """
+    if _read_at(parent, name, shown, _NO_LIMIT).digest != base:
+        raise changed(shown)
+    if not exchange(parent, temporary, name):
+        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        return
+    if _digest_at(parent, temporary, shown) == base:
+        return
+    exchange(parent, temporary, name)
+    if _digest_at(parent, temporary, shown) != ours:
+        # What came out is even newer than the version just put back.
+        exchange(parent, temporary, name)
+    raise changed(shown)
+
+
+def _digest_at(parent: int, name: str, shown: str) -> bytes | None:
+    """None if there is no regular file any more."""
+    try:
+        return _read_at(parent, name, shown, _NO_LIMIT).digest
+    except (ToolError, OSError):
+        return None
+
+
+def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | None) -> int:
+    """A new file with all of `data`, and its missing parent folders; its mode is returned.
+
+    Raises ToolError `changed` if the name is taken. `mode` None: as the umask says.
+    """
+    with _translated(shown):
+        parent = _open_parent(root, relative, create=True)
+        try:
+            name = os.path.basename(relative)
+            with _temporary(parent, name, data) as (temporary, handle):
+                if mode is not None:
+                    os.fchmod(handle, mode)
+                os.fsync(handle)
+                try:
+                    os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
+                except FileExistsError as error:
+                    raise changed(shown) from error
+                return stat.S_IMODE(os.fstat(handle).st_mode)
         finally:
             os.close(parent)
 
@@ -164,38 +223,18 @@ def _read_all(handle: int, max_bytes: int, shown: str) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _replace_at(parent: int, name: str, shown: str, data: bytes, base: bytes | None) -> None:
-    before: os.stat_result | None = None
-    if base is not None:
-        before = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if not before.st_mode & 0o222:
-            raise ToolError(f"{shown} is read-only (mode {stat.S_IMODE(before.st_mode):04o})", code="read_only")
+@contextmanager
+def _temporary(parent: int, name: str, data: bytes) -> Iterator[tuple[str, int]]:
+    """A file in the same folder that holds `data`: its name and an open handle. What is left of it goes at the end."""
     temporary = f".{name[:64]}{TEMPORARY_MARK}{secrets.token_hex(6)}"
     handle = os.open(temporary, _NEW, 0o666, dir_fd=parent)
     try:
-        with open(handle, "wb", buffering=0) as file:
-            _write_all(handle, data)
-            if before is not None:
-                _keep_attributes(parent, name, handle, before)
-            os.fsync(file.fileno())
-        _move_into_place(parent, temporary, name, shown, base)
-    except BaseException:
+        _write_all(handle, data)
+        yield temporary, handle
+    finally:
+        os.close(handle)
         with suppress(FileNotFoundError):
             os.unlink(temporary, dir_fd=parent)
-        raise
-
-
-def _move_into_place(parent: int, temporary: str, name: str, shown: str, base: bytes | None) -> None:
-    if base is None:
-        try:
-            os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
-        except FileExistsError as error:
-            raise changed(shown) from error
-        os.unlink(temporary, dir_fd=parent)
-        return
-    if _read_at(parent, name, shown, _NO_LIMIT).digest != base:
-        raise changed(shown)
-    os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
 
 
 def _write_all(handle: int, data: bytes) -> None:

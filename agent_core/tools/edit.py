@@ -11,6 +11,7 @@ from agent_core.tools.diffs import Diff, diff
 from agent_core.tools.near_miss import explain_miss
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.text import View, split_lines, to_newlines
+from agent_core.tools.transaction import FileChange, apply
 from agent_core.tools.workspace import Location, TextFile, Workspace
 
 MAX_SHOWN_CHARACTERS = 16_000
@@ -42,11 +43,11 @@ class EditTool:
         if not old and file.content:
             raise ToolError(f"{at.shown} exists and is not empty; say in old what to replace", code="exists")
         content = replaced(file, to_newlines(old), to_newlines(new))
-        await self._workspace.write(file, content)
+        await apply(self._workspace, [FileChange(at=at, base=file, content=content)])
         return edited("edited", at, diff(file.content, content))
 
     async def _create(self, at: Location, content: str) -> ToolResult:
-        await self._workspace.create(at, content)
+        await apply(self._workspace, [FileChange(at=at, base=None, content=content)])
         return edited("created", at, diff("", content))
 
 
@@ -95,15 +96,16 @@ def changes_since(before: str, file: TextFile) -> str:
 
 
 def edited(verb: str, at: Location, change: Diff) -> ToolResult:
-    """The result of one written file."""
-    shown = change.hunks
+    """The result of one file; `verb` is edited, created or deleted."""
+    shown = "" if verb == "deleted" else change.hunks
     if len(shown) > MAX_SHOWN_CHARACTERS:
         shown = shown[:MAX_SHOWN_CHARACTERS].rsplit("\n", 1)[0] + "\n[hunk cut here]\n"
     old_name = None if verb == "created" else at.shown
+    new_name = None if verb == "deleted" else at.shown
     return ToolResult(
         output=f"{verb} {at.shown} (+{change.added} -{change.removed})\n{shown}".rstrip("\n"),
         summary=f"{at.shown} (+{change.added} -{change.removed})",
         files_changed=(at.shown,),
-        diff=change.with_header(old_name, at.shown),
+        diff=change.with_header(old_name, new_name),
         data={"path": at.shown, "added": change.added, "removed": change.removed},
     )

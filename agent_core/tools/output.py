@@ -50,6 +50,10 @@ class Capture:
     def left_out_bytes(self) -> int:
         return max(0, self.total_bytes - self._head_room - self._tail_room)
 
+    def kept(self) -> bytes:
+        """The kept bytes, head and tail together."""
+        return bytes(self._head) + b"".join(self._tail)[-self._tail_room :]
+
     def text(self) -> str:
         """The kept output, cleaned; a remark stands where something was left out. Ends without a line end."""
         tail = b"".join(self._tail)[-self._tail_room :]

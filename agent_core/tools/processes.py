@@ -11,9 +11,11 @@ import os
 import secrets
 import signal
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import IO
 
 import msgspec
 
@@ -25,6 +27,9 @@ TERM_GRACE_S = 0.4
 """How long processes may take to end after SIGTERM; then comes SIGKILL."""
 
 KILL_LIMIT_S = 2.0
+KILL_ROUNDS = 20
+KILL_PAUSE_S = 0.005
+POLL_EVERY_S = 0.01
 LINGER_S = 0.1
 """How long output may still come after the command itself ended."""
 
@@ -43,6 +48,10 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     timeout_s: float
     max_output_bytes: int = MAX_OUTPUT_BYTES
+    stdin: bytes = b""
+    """What the command may read; then comes the end of the file."""
+    raw: bool = False
+    """True: the bytes as printed are wanted, `Outcome.raw`, and no text."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +68,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     stopped_by: str = ""
     ended: tuple[str, ...] = ()
     survivors: tuple[int, ...] = ()
+    raw: bytes = b""
 
 
 async def run_command(command: Command, progress: Callable[[str], None] = lambda line: None) -> Outcome:
@@ -90,7 +100,7 @@ class _Running:
         self._next_progress = 0.0
         self._exited: asyncio.Future[None] = self._loop.create_future()
         self._end_of_output: asyncio.Future[None] = self._loop.create_future()
-        self._flooded = asyncio.Event()
+        self._flooded: asyncio.Future[None] = self._loop.create_future()
         self._stopped_by = ""
         self._ended: list[str] = []
         self._survivors: tuple[int, ...] = ()
@@ -104,23 +114,23 @@ class _Running:
             raise
         finally:
             os.close(writer)
+        self._poller: asyncio.TimerHandle | None = None
         self._family = Family(self._process.pid, mark, self._output)
         os.set_blocking(self._output, False)
         self._loop.add_reader(self._output, self._on_output)
-        self._exit_handle = os.pidfd_open(self._process.pid)
-        self._loop.add_reader(self._exit_handle, self._on_exit)
+        self._exit_handle = _exit_handle(self._process.pid)
+        if self._exit_handle is None:
+            self._poll()
+        else:
+            self._loop.add_reader(self._exit_handle, self._on_exit)
 
     async def wait(self) -> None:
         """Until the command's own process ended or a limit was reached."""
-        flood = asyncio.ensure_future(self._flooded.wait())
-        try:
-            done, _ = await asyncio.wait(
-                (self._exited, flood), timeout=self._command.timeout_s, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            flood.cancel()
-        if self._exited not in done:
-            self._stopped_by = "output" if self._flooded.is_set() else "time"
+        await asyncio.wait(
+            (self._exited, self._flooded), timeout=self._command.timeout_s, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not self._exited.done():
+            self._stopped_by = "output" if self._flooded.done() else "time"
 
     async def settle(self) -> None:
         """Take the last output and end what the command left behind."""
@@ -141,9 +151,18 @@ class _Running:
             if not await self._gone(TERM_GRACE_S, None):
                 await self._gone(KILL_LIMIT_S, signal.SIGKILL)
         finally:
-            self._survivors = tuple(member.pid for member in self._family.signal(signal.SIGKILL))
+            self._survivors = self._kill_now()
         if not self._end_of_output.done():
             await asyncio.wait((self._end_of_output,), timeout=LINGER_S)
+
+    def _kill_now(self) -> tuple[int, ...]:
+        """SIGKILL until nobody is left, without giving up control; who resists is returned."""
+        for _ in range(KILL_ROUNDS):
+            members = self._family.signal(signal.SIGKILL)
+            if not members:
+                return ()
+            time.sleep(KILL_PAUSE_S)
+        return tuple(member.pid for member in self._family.members())
 
     async def _gone(self, limit_s: float, number: signal.Signals | None) -> bool:
         deadline = time.monotonic() + limit_s
@@ -163,7 +182,8 @@ class _Running:
         code = self._process.returncode
         return Outcome(
             exit_code=None if self._stopped_by or code is None else (code if code >= 0 else 128 - code),
-            output=self._capture.text(),
+            output="" if self._command.raw else self._capture.text(),
+            raw=self._capture.kept() if self._command.raw else b"",
             total_bytes=self._capture.total_bytes,
             duration_s=time.monotonic() - self._started,
             stopped_by=self._stopped_by,
@@ -174,8 +194,11 @@ class _Running:
     def close(self) -> None:
         """Release everything; never waits long."""
         for handle in (self._output, self._exit_handle):
-            self._loop.remove_reader(handle)
-            os.close(handle)
+            if handle is not None:
+                self._loop.remove_reader(handle)
+                os.close(handle)
+        if self._poller is not None:
+            self._poller.cancel()
         if self._process.returncode is None:
             self._process.kill()
             with suppress(subprocess.TimeoutExpired):
@@ -183,9 +206,16 @@ class _Running:
 
     def _on_exit(self) -> None:
         if self._process.poll() is not None:
-            self._loop.remove_reader(self._exit_handle)
+            if self._exit_handle is not None:
+                self._loop.remove_reader(self._exit_handle)
             if not self._exited.done():
                 self._exited.set_result(None)
+
+    def _poll(self) -> None:
+        """Looks for the exit where the system has no handle for it (macOS)."""
+        self._on_exit()
+        if not self._exited.done():
+            self._poller = self._loop.call_later(POLL_EVERY_S, self._poll)
 
     def _on_output(self) -> None:
         try:
@@ -198,25 +228,44 @@ class _Running:
                 self._end_of_output.set_result(None)
             return
         self._capture.feed(data)
-        if self._capture.total_bytes > MAX_TOTAL_BYTES:
-            self._flooded.set()
+        if self._capture.total_bytes > MAX_TOTAL_BYTES and not self._flooded.done():
+            self._flooded.set_result(None)
         lines = self._lines.feed(data)
         if lines and time.monotonic() >= self._next_progress:
             self._next_progress = time.monotonic() + _PROGRESS_EVERY_S
             self._progress(lines[-1])
 
 
+def _exit_handle(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+@contextmanager
+def _input(data: bytes) -> Iterator[int | IO[bytes]]:
+    if not data:
+        yield subprocess.DEVNULL
+        return
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.seek(0)
+        yield file
+
+
 def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            list(command.argv),
-            stdin=subprocess.DEVNULL,
-            stdout=writer,
-            stderr=writer,
-            cwd=command.cwd,
-            env={**command.environment, MARK: mark},
-            start_new_session=True,
-        )
+        with _input(command.stdin) as stdin:
+            return subprocess.Popen(
+                list(command.argv),
+                stdin=stdin,
+                stdout=writer,
+                stderr=writer,
+                cwd=command.cwd,
+                env={**command.environment, MARK: mark},
+                start_new_session=True,
+            )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds a NUL character"
         raise ToolError(

@@ -80,7 +80,8 @@ def choose(project: Project, *, has_pytest: bool) -> RunnerName | None:
 
 
 def pytest_arguments(target: str | None, junit_file: str) -> list[str]:
-    arguments = ["-m", "pytest", "--tb=native", "-q", "-p", "no:cacheprovider", "--color=no"]
+    """For `python`. The report and pytest's cache go beside `junit_file`, so that the workspace stays as it is."""
+    arguments = ["-m", "pytest", "--tb=native", "-q", "--color=no", "-o", f"cache_dir={Path(junit_file).parent}/cache"]
     arguments += ["-o", "junit_family=xunit1", f"--junitxml={junit_file}"]
     return [*arguments, target] if target else arguments
 

@@ -15,7 +15,9 @@ from agent_core.tools.walk import walk
 MAX_LINE_CHARACTERS = 300
 """A longer line is shown cut, around its first match."""
 
-MAX_MATCHED_CHARACTERS = 4_000
+LINES_PER_SLICE = 64
+
+MAX_MATCHED_CHARACTERS = 2_000
 """Of a longer line (minified code) only so much is looked at."""
 
 
@@ -35,11 +37,15 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """What to look for. `literal`: `pattern` is plain text. `globs` empty: all files."""
+    """What to look for. `literal`: `pattern` is plain text. `globs` empty: all files.
+
+    `needle` is a text that every hit holds, "" for none: files without it need no closer look.
+    """
 
     pattern: str
     literal: bool
     globs: tuple[str, ...] = ()
+    needle: str = ""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -53,7 +59,6 @@ class Found(msgspec.Struct):
 
     hits: list[Hit] = msgspec.field(default_factory=list)
     files: int = 0
-    files_searched: int = 0
     secret_files: int = 0
     stopped: str = ""
 
@@ -66,16 +71,19 @@ class Bounds(msgspec.Struct, frozen=True):
     is_secret: Callable[[str], bool]
     buffers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Texts of open buffers by absolute path; they stand in for what is on disk."""
+    on_hit: Callable[[Hit], None] = lambda hit: None
 
 
-def scan(query: Query, starts: list[Start], limits: Limits, bounds: Bounds) -> Found:
-    """All hits in walking order."""
+def scan(
+    query: Query, starts: list[Start], limits: Limits, bounds: Bounds, only: list[list[str]] | None = None
+) -> Found:
+    """All hits in walking order. `only`: per start, the files to look at, in walking order; None: all of them."""
     find = _finder(query)
-    needle = query.pattern.encode() if query.literal else b""
+    needle = query.needle.encode("utf-8", "surrogatepass")
     found = Found()
     room = limits.output_characters
-    for start in starts:
-        for relative in _files(start, query.globs, bounds):
+    for index, start in enumerate(starts):
+        for relative in files_of(start, query.globs, bounds) if only is None else only[index]:
             if bounds.late():
                 found.stopped = "time limit"
                 return found
@@ -86,19 +94,19 @@ def scan(query: Query, starts: list[Start], limits: Limits, bounds: Bounds) -> F
             content = _content(start, relative, needle, limits, bounds)
             if content is None:
                 continue
-            found.files_searched += 1
             before = len(found.hits)
             path = f"{start.top}/{relative}" if start.top else relative
-            for number, line in _matches(find, content):
+            for number, line in _matches(find, content, bounds):
                 if len(found.hits) >= limits.hits:
                     found.stopped = f"more than {limits.hits} hits"
-                elif room < 0:
+                    break
+                if room < 0:
                     found.stopped = "output limit"
-                else:
-                    found.hits.append(Hit(path, number, line))
-                    room -= len(line) + len(path)
-                    continue
-                break
+                    break
+                hit = Hit(path, number, line)
+                found.hits.append(hit)
+                bounds.on_hit(hit)
+                room -= len(line) + len(path)
             found.files += len(found.hits) > before
             if found.stopped:
                 return found
@@ -145,7 +153,8 @@ def _finder(query: Query) -> Callable[[str], int]:
     return find
 
 
-def _files(start: Start, globs: tuple[str, ...], bounds: Bounds) -> Iterator[str]:
+def files_of(start: Start, globs: tuple[str, ...], bounds: Bounds) -> Iterator[str]:
+    """The files that count, in walking order."""
     if start.is_file:
         yield start.relative
         return
@@ -172,8 +181,12 @@ def _content(start: Start, relative: str, needle: bytes, limits: Limits, bounds:
     return decoded[0] if decoded else None
 
 
-def _matches(find: Callable[[str], int], content: str) -> Iterator[tuple[int, str]]:
+def _matches(find: Callable[[str], int], content: str, bounds: Bounds) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split_lines(content), 1):
+        if number % LINES_PER_SLICE == 0:
+            bounds.tick()
+            if bounds.late():
+                return
         at = find(line)
         if at >= 0:
             yield number, _cut(line, at)

@@ -8,9 +8,10 @@ from typing import Any
 
 from agent_core.errors import ToolError
 from agent_core.tools import schema
-from agent_core.tools.background import Job, off_loop
+from agent_core.tools.pattern import plain_text, required_text
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
-from agent_core.tools.scan import Bounds, Found, Limits, Query, Start, expand_braces, glob_spec, scan
+from agent_core.tools.scan import Found, Limits, Query, Start, expand_braces, glob_spec
+from agent_core.tools.search_engine import SearchEngine, find_ripgrep
 from agent_core.tools.workspace import Location, Workspace, shown_path
 
 SEARCH_LIMIT_S = 10.0
@@ -26,31 +27,30 @@ class SearchTool:
         kind="read",
     )
 
-    def __init__(self, workspace: Workspace, *, limit_s: float = SEARCH_LIMIT_S, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        environment: Mapping[str, str],
+        *,
+        limit_s: float = SEARCH_LIMIT_S,
+        limits: Limits | None = None,
+        use_ripgrep: bool = True,
+    ) -> None:
         self._workspace = workspace
-        self._limit_s = limit_s
-        self._limits = limits or Limits(file_bytes=workspace.max_text_bytes)
+        ripgrep = find_ripgrep(environment) if use_ripgrep else None
+        bounds = limits or Limits(file_bytes=workspace.max_text_bytes)
+        self._engine = SearchEngine(workspace, environment, bounds, limit_s, ripgrep)
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         query, remark = _query(arguments["pattern"], arguments.get("glob"))
         given = [arguments["path"]] if "path" in arguments else list(self._workspace.roots)
         starts = [self._start(self._workspace.resolve(path)) for path in given]
-        found = await off_loop(lambda job: self._scan(job, query, starts), self._limit_s)
+        found = await self._engine.find(query, starts)
         if not found.hits and not found.stopped and not query.literal:
-            plain = Query(query.pattern, True, query.globs)
-            again = await off_loop(lambda job: self._scan(job, plain, starts), self._limit_s)
+            again = await self._engine.find(_plain(query.pattern, query.globs), starts)
             if again.hits:
                 found, remark = again, "[as a regular expression it matches nothing; these have it as plain text]"
         return _result(found, remark)
-
-    def _scan(self, job: Job, query: Query, starts: list[Start]) -> Found:
-        bounds = Bounds(
-            tick=job.tick,
-            late=lambda: job.late,
-            is_secret=self._workspace.is_secret,
-            buffers=self._workspace.open_texts(),
-        )
-        return scan(query, starts, self._limits, bounds)
 
     def _start(self, at: Location) -> Start:
         kind = self._workspace.kind(at)
@@ -73,23 +73,16 @@ def _query(pattern: str, glob: str | None) -> tuple[Query, str]:
         raise ToolError("search works line by line; give one line of the text", code="bad_arguments")
     plain = plain_text(pattern)
     if plain is not None:
-        return Query(plain, True, globs), ""
+        return _plain(plain, globs), ""
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:
-        return Query(pattern, True, globs), f"[not a regular expression ({error}); searched as plain text]"
-    return Query(pattern, False, globs), ""
+        return _plain(pattern, globs), f"[not a regular expression ({error}); searched as plain text]"
+    return Query(pattern, False, globs, required_text(pattern)), ""
 
 
-def plain_text(pattern: str) -> str | None:
-    """The text that a pattern without any operator stands for; None if it has one."""
-    if not _OPERATORS.isdisjoint(_ESCAPED.sub("", pattern)):
-        return None
-    return _ESCAPED.sub(r"\1", pattern)
-
-
-_ESCAPED = re.compile(r"\\([^\w\s])")
-_OPERATORS = frozenset("\\.^$*+?{}[]|()")
+def _plain(pattern: str, globs: tuple[str, ...]) -> Query:
+    return Query(pattern, True, globs, pattern)
 
 
 def _result(found: Found, remark: str) -> ToolResult:

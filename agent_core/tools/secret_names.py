@@ -26,7 +26,7 @@ class SecretRules:
     """`allowed` are glob patterns of names or relative paths that the user opened to tools in spite of the list."""
 
     def __init__(self, allowed: tuple[str, ...] = ()) -> None:
-        self._allowed = allowed
+        self.allowed = allowed
 
     def match(self, relative: str) -> bool:
         """True if the file at `relative` (path below a root) is to stay closed."""
@@ -36,7 +36,7 @@ class SecretRules:
             return False
         secret = _SECRET.match(lower) is not None or not _SECRET_FOLDERS.isdisjoint(folders.lower().split("/"))
         return secret and not any(
-            fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(relative, pattern) for pattern in self._allowed
+            fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(relative, pattern) for pattern in self.allowed
         )
 
 

@@ -10,6 +10,7 @@ from agent_core.tools.diagnostics import DiagnosticSource, DiagnosticsTool
 from agent_core.tools.edit import EditTool
 from agent_core.tools.environment import command_environment
 from agent_core.tools.files import ListTool, ReadTool
+from agent_core.tools.patch import PatchTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
 from agent_core.tools.search import SearchTool
@@ -39,8 +40,9 @@ def standard_toolbox(
     tools: list[Tool] = [
         ListTool(workspace),
         ReadTool(workspace),
-        SearchTool(workspace),
+        SearchTool(workspace, commands),
         EditTool(workspace),
+        PatchTool(workspace),
         ShellTool(workspace, commands),
         ChecksTool(workspace, commands, python=python, use_venv=trusted or use_venv),
         DiagnosticsTool(workspace, diagnostics),

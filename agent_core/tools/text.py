@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -113,31 +114,50 @@ class View:
     def __init__(self, raw: str) -> None:
         self.raw = raw
         self.flat = to_newlines(raw)
+        self._starts: list[int] | None = None
         self._pairs = _pair_offsets(raw) if "\r" in raw else []
 
     def raw_offset(self, flat_offset: int) -> int:
         """Where a character of `flat` starts in `raw`. Never between `\\r` and `\\n`."""
         return flat_offset + bisect.bisect_left(self._pairs, flat_offset)
 
+    def line_start(self, index: int) -> int:
+        """Offset in `flat` where the line with this 0-based index starts; past the last line: the end of the text."""
+        if self._starts is None:
+            starts, at = [0], self.flat.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = self.flat.find("\n", at + 1)
+            self._starts = starts
+        return self._starts[index] if index < len(self._starts) else len(self.flat)
+
     def line_of(self, flat_offset: int) -> int:
         """1-based number of the line that holds `flat_offset`."""
         return self.flat.count("\n", 0, flat_offset) + 1
 
     def replace(self, start: int, end: int, new: str) -> str:
-        """`raw` with `flat[start:end]` replaced by `new`, whose line ends are `\\n`.
+        """`raw` with `flat[start:end]` replaced by `new`, whose line ends are `\\n`."""
+        return self.replace_all([(start, end, new)])
+
+    def replace_all(self, edits: Iterable[tuple[int, int, str]]) -> str:
+        """`raw` after several replacements, in order of place and without overlap.
 
         Only what differs is touched, so the line ends of equal lines around it stay as they are. New line ends follow
         those they replace, else the line before, else the most frequent one.
         """
-        old = self.flat[start:end]
-        head = _common_prefix(old, new)
-        tail = _common_prefix(old[head:][::-1], new[head:][::-1])
-        first = self.raw_offset(start + head)
-        last = self.raw_offset(end - tail)
-        middle = new[head : len(new) - tail]
-        if "\n" in middle and "\r" in self.raw:
-            middle = middle.replace("\n", self._newline_near(first, last))
-        return _join(_join(self.raw[:first], middle), self.raw[last:])
+        pieces: list[str] = []
+        done = 0
+        for start, end, new in edits:
+            old = self.flat[start:end]
+            head = _common_prefix(old, new)
+            tail = _common_prefix(old[head:][::-1], new[head:][::-1])
+            first, last = self.raw_offset(start + head), self.raw_offset(end - tail)
+            middle = new[head : len(new) - tail]
+            if "\n" in middle and "\r" in self.raw:
+                middle = middle.replace("\n", self._newline_near(first, last))
+            pieces += [self.raw[done:first], middle]
+            done = last
+        return _joined([*pieces, self.raw[done:]])
 
     def _newline_near(self, first: int, last: int) -> str:
         inside = _LINE_END.search(self.raw, first, last)
@@ -151,9 +171,16 @@ class View:
         return main_newline(self.raw)
 
 
-def _join(left: str, right: str) -> str:
-    """`left + right`; a `\\r` and a `\\n` that were two line ends stay two."""
-    return f"{left}\r{right}" if left.endswith("\r") and right.startswith("\n") else left + right
+def _joined(pieces: list[str]) -> str:
+    """The pieces in a row; a `\\r` and a `\\n` that were two line ends stay two."""
+    found: list[str] = []
+    for piece in pieces:
+        if not piece:
+            continue
+        if found and found[-1][-1] == "\r" and piece[0] == "\n":
+            found.append("\r")
+        found.append(piece)
+    return "".join(found)
 
 
 def _pair_offsets(raw: str) -> list[int]:

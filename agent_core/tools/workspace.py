@@ -98,19 +98,24 @@ class Workspace:
         secrets: SecretRules | None = None,
         max_text_bytes: int = MAX_TEXT_BYTES,
     ) -> None:
-        if not roots:
-            raise ToolError("a workspace needs at least one folder", code="no_such_root")
-        self.roots = tuple(_real_directory(root) for root in roots)
+        self.roots: tuple[str, ...] = ()
+        self.change_roots(roots)
         self.max_text_bytes = max_text_bytes
         self.changes = Changes()
         self._documents = documents
-        self._secrets = secrets or SecretRules()
+        self.secrets = secrets or SecretRules()
         self._seen: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
 
     @property
     def root(self) -> Path:
         """The first root."""
         return Path(self.roots[0])
+
+    def change_roots(self, roots: Sequence[Path | str]) -> None:
+        """From now on only these count; files below a root that is gone can be neither read nor written."""
+        if not roots:
+            raise ToolError("a workspace needs at least one folder", code="no_such_root")
+        self.roots = tuple(_real_directory(root) for root in roots)
 
     def resolve(self, given: str) -> Location:
         """Where `given` (relative to a root, or absolute inside one) really is. It need not exist.
@@ -135,11 +140,8 @@ class Workspace:
 
     def check_secret(self, at: Location) -> None:
         """Raises ToolError `secret` for files that hold keys or passwords by their name."""
-        if self._secrets.match(at.relative):
+        if self.secrets.match(at.relative):
             raise ToolError(f"{at.shown} is on the list of secret files and stays closed to tools", code="secret")
-
-    def is_secret(self, relative: str) -> bool:
-        return self._secrets.match(relative)
 
     async def read(self, given: str | Location) -> TextFile:
         """The file's text: from the host's open buffer, else from disk. Raises ToolError with the reason."""
@@ -191,21 +193,26 @@ class Workspace:
         self.changes.note(base.at.shown, base.content)
         if base.version is not None:
             return await self._write_buffer(base, content)
-        data = self._encoded(base, content)
+        data = self.encoded(base.at, base.encoding, content)
         disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
         written = TextFile(base.at, content, base.encoding, disk.digest_of(data), base.mode)
         self.note_seen(written)
         return written
 
-    async def create(self, at: Location, content: str) -> TextFile:
-        """A new UTF-8 file and its missing folders. Raises ToolError `changed` if something has that name."""
+    async def create(
+        self, at: Location, content: str, encoding: text.Encoding = text.UTF8, mode: int | None = None
+    ) -> TextFile:
+        """A new file and its missing folders; `mode` None: as the user's umask says.
+
+        Raises ToolError `changed` if something has that name.
+        """
         self.check_writable(at)
         if not at.relative:
             raise ToolError(f"{at.shown} is a directory", code="not_a_file")
-        data = _utf8(at, content)
+        data = self.encoded(at, encoding, content)
         self.changes.note(at.shown, None)
-        disk.replace_file(at.root, at.relative, at.shown, data, None)
-        written = TextFile(at, content, text.UTF8, disk.digest_of(data), 0o644)
+        mode = disk.create_file(at.root, at.relative, at.shown, data, mode)
+        written = TextFile(at, content, encoding, disk.digest_of(data), mode)
         self.note_seen(written)
         return written
 
@@ -231,7 +238,9 @@ class Workspace:
         return self.changes.against(now)
 
     def check_writable(self, at: Location) -> None:
-        """Raises ToolError for secrets and for what git and its hooks live on."""
+        """Raises ToolError for secrets, for what git and its hooks live on, and for roots that are gone."""
+        if at.root not in self.roots:
+            raise ToolError(f"{at.shown} is outside the workspace", code="outside")
         self.check_secret(at)
         if ".git" in at.relative.split("/"):
             raise ToolError(f"{at.shown} belongs to git; tools don't write there", code="denied_path")
@@ -296,12 +305,13 @@ class Workspace:
         self.note_seen(written)
         return written
 
-    def _encoded(self, base: TextFile, content: str) -> bytes:
+    def encoded(self, at: Location, encoding: text.Encoding, content: str) -> bytes:
+        """Raises ToolError `not_encodable` that names the character."""
         try:
-            return base.encoding.encode(content)
+            return encoding.encode(content)
         except UnicodeEncodeError as error:
             character = content[error.start]
-            where = f"{base.at.shown} is written in {base.encoding.label}, which has no U+{ord(character):04X}"
+            where = f"{at.shown} is written in {encoding.label}, which has no U+{ord(character):04X}"
             raise ToolError(f"{where}; nothing was written", code="not_encodable") from error
 
 
@@ -318,13 +328,6 @@ def _unquoted(given: str) -> str:
             return given
         return decoded if isinstance(decoded, str) else given
     return given or "."
-
-
-def _utf8(at: Location, content: str) -> bytes:
-    try:
-        return content.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ToolError(f"{at.shown}: the text holds a lone surrogate", code="not_encodable") from error
 
 
 def _real_directory(root: Path | str) -> str:

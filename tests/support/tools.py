@@ -1,0 +1,98 @@
+"""Help for tests of the tools: a toolbox on a real folder, and questions about real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from agent_core.tools.port import ToolContext, ToolResult
+from agent_core.tools.standard import standard_toolbox
+from agent_core.tools.workspace import Documents, Workspace
+
+BIN = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
+"""An environment as bare as a command can do with."""
+
+
+class Bench:
+    """A toolbox on one or more folders. `python` is this interpreter unless told otherwise."""
+
+    def __init__(
+        self,
+        *roots: Path,
+        python: str | None = sys.executable,
+        environment: Mapping[str, str] | None = None,
+        documents: Documents | None = None,
+        trusted: bool = False,
+        use_venv: bool = False,
+    ) -> None:
+        self.root = roots[0]
+        self.workspace = Workspace(roots, documents=documents)
+        self.box = standard_toolbox(
+            self.workspace,
+            python=python,
+            environment=BIN if environment is None else environment,
+            trusted=trusted,
+            use_venv=use_venv,
+        )
+        self.progress: list[str] = []
+
+    async def run(self, name: str, **arguments: Any) -> ToolResult:
+        context = ToolContext(tool_call="call_1", progress=self.progress.append)
+        return await self.box.run(name, json.dumps(arguments), context)
+
+    async def ok(self, name: str, **arguments: Any) -> str:
+        """The output of a run that must succeed."""
+        result = await self.run(name, **arguments)
+        assert result.status == "ok", result.output
+        return result.output
+
+    async def refused(self, name: str, **arguments: Any) -> str:
+        """The output of a run that must be refused: `<code>: <message>`."""
+        result = await self.run(name, **arguments)
+        assert result.status == "error", result.output
+        return f"{result.data['code']}: {result.output.removeprefix('error: ')}"
+
+    def write(self, path: str, content: str | bytes) -> Path:
+        """A file below the first root, made by somebody else than the tools."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        return file
+
+    def bytes(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+
+def alive(pid: int) -> bool:
+    """True if the process runs; a zombie does not."""
+    try:
+        stat = Path("/proc", str(pid), "stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rfind(")") + 2] not in "ZX"
+
+
+async def until(file: Path, lines: int = 1) -> list[str]:
+    """Wait until a file has so many whole lines, at most 20 s, and return them."""
+    async with asyncio.timeout(20):
+        while True:
+            text = file.read_text() if file.exists() else ""
+            if text.count("\n") >= lines:
+                return text.split("\n")[:-1]
+            await asyncio.sleep(0.005)
+
+
+async def gone(pids: list[int], limit_s: float = 5.0) -> bool:
+    """True once none of the processes runs."""
+    deadline = time.monotonic() + limit_s
+    while any(map(alive, pids)):
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.005)
+    return True
