@@ -43,11 +43,11 @@ class Guard:
 
 
 def _host_name(value: str) -> str:
-    value = value.strip().lower().rstrip(".")
+    value = value.strip().lower()
     if value.startswith("["):
         return value[1:].partition("]")[0]
     name, separator, port = value.rpartition(":")
-    return name if separator and ":" not in name and port.isdigit() else value
+    return (name if separator and ":" not in name and port.isdigit() else value).rstrip(".")
 
 
 class AuthMiddleware:

@@ -35,8 +35,9 @@ class View(Sequence[T]):
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
-            # A negative stop is "before the first element" here but "from the end" to a plain sequence.
-            return self._elements[start : (None if stop < 0 else stop) : step]
+            if step == 1:
+                return self._elements[start:stop]
+            return [self._elements[at] for at in range(start, stop, step)]
         if not -self._length <= index < self._length:
             raise IndexError(index)
         return self._elements[index if index >= 0 else index + self._length]

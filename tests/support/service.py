@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+import httpx
 import uvicorn
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.app import build_app
 from agent_core.responses_server.process import bind, service_url, uvicorn_config
@@ -18,8 +22,14 @@ from agent_core.responses_server.settings import ApiKey, ServeSettings
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import ServiceCall
 
+T = TypeVar("T")
+
 KEY = "test-key-5f2c"
 START_TIMEOUT_S = 30.0
+TIMEOUT_S = 20.0
+"""Bound of every wait in tests; what is waited for takes milliseconds."""
+
+ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 
 @dataclass
@@ -81,3 +91,85 @@ def running_service(**changes: Any) -> Iterator[Running]:
         server.should_exit = True
         thread.join(START_TIMEOUT_S)
         assert not thread.is_alive(), "the service did not stop"
+
+
+class Socket:
+    """A client that speaks JSON, for tests: one call is all events up to its end."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self.connection = connection
+
+    async def send(self, event: Any) -> None:
+        await self.connection.send(event if isinstance(event, str | bytes) else json.dumps(event))
+
+    async def create(self, **fields: Any) -> None:
+        await self.send({"type": "response.create", "model": "scripted", **fields})
+
+    async def read(self, timeout_s: float = TIMEOUT_S) -> Any:
+        async with asyncio.timeout(timeout_s):
+            return json.loads(await self.connection.recv())
+
+    async def read_until(self, *types: str, timeout_s: float = TIMEOUT_S) -> list[Any]:
+        """Events up to the first of one of these types, that one included."""
+        events: list[Any] = []
+        async with asyncio.timeout(timeout_s):
+            while not events or events[-1]["type"] not in types:
+                events.append(json.loads(await self.connection.recv()))
+        return events
+
+    async def finish(self, timeout_s: float = TIMEOUT_S) -> list[Any]:
+        """Events up to the next terminal one or error."""
+        return await self.read_until(*ENDS, timeout_s=timeout_s)
+
+    async def call(self, **fields: Any) -> Any:
+        """The last event of one call."""
+        await self.create(**fields)
+        return (await self.finish())[-1]
+
+    async def response(self, **fields: Any) -> Any:
+        """The response of one call, which must complete."""
+        last = await self.call(**fields)
+        assert last["type"] == "response.completed", last
+        return last["response"]
+
+    async def closed(self) -> tuple[int | None, str | None]:
+        """Close code and reason of the server, once everything before it was read."""
+        async with asyncio.timeout(TIMEOUT_S):
+            with suppress(ConnectionClosed):
+                while True:
+                    await self.connection.recv()
+        received = self.connection.protocol.close_rcvd
+        return (received.code, received.reason) if received is not None else (None, None)
+
+
+@asynccontextmanager
+async def connected(running: Running, **options: Any) -> AsyncIterator[Socket]:
+    headers = {**running.headers, **options.pop("headers", {})}
+    async with connect(running.ws_url, additional_headers=headers, max_size=None, **options) as connection:
+        yield Socket(connection)
+
+
+@asynccontextmanager
+async def http_client(running: Running) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(base_url=running.base_url, headers=running.headers, timeout=TIMEOUT_S) as client:
+        yield client
+
+
+def parse_sse(body: str) -> list[tuple[str, Any]]:
+    """Event names and data of a whole stream; the closing `[DONE]` is a name of its own."""
+    found: list[tuple[str, Any]] = []
+    for block in body.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        data = fields["data"]
+        found.append(("[DONE]", None) if data == "[DONE]" else (fields["event"], json.loads(data)))
+    return found
+
+
+async def eventually(check: Callable[[], T | None], timeout_s: float = TIMEOUT_S) -> T:
+    """Waits until `check` returns something; for what another thread does after an event was seen."""
+    async with asyncio.timeout(timeout_s):
+        while True:
+            found = check()
+            if found:
+                return found
+            await asyncio.sleep(0.002)

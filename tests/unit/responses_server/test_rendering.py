@@ -1,0 +1,98 @@
+"""Rendered tokens: appended call by call or from scratch, they are the same; headers are kept by digest."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_core.responses_server.rendering import HEADERS_KEPT, INLINE_CHARS, Renderer
+from agent_core.responses_server.tokenizer import SLICE_CHARS, Tokenizer
+from agent_core.responses_server.toolset import NO_TOOLS, read_tool_set
+from agent_core.wire.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning, read_item
+
+TOKENIZER = Tokenizer()
+
+_texts = st.text(max_size=40)
+_items: st.SearchStrategy[AnyItem] = st.one_of(
+    st.builds(lambda role, text: Message(role=role, content=text), st.sampled_from(["user", "assistant"]), _texts),
+    st.builds(lambda text: FunctionCall(name="read", arguments=text, call_id="c"), _texts),
+    st.builds(lambda text: FunctionCallOutput(call_id="c", output=text), _texts),
+    st.builds(lambda: Reasoning(id="rs_1", summary=[])),
+    st.just(read_item(b'{"type":"of_the_future","note":"hello"}')),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(_items, max_size=4), max_size=5))
+def test_appended_equals_from_scratch(calls: list[list[AnyItem]]) -> None:
+    async def both() -> None:
+        renderer = Renderer(TOKENIZER)
+        appended: list[int] = []
+        counts: list[int] = []
+        for items in calls:
+            rendered = await renderer.items(items)
+            appended += rendered.tokens
+            counts += rendered.text_tokens
+        whole = await renderer.items([item for items in calls for item in items])
+        assert appended == whole.tokens
+        assert counts == whole.text_tokens
+        renderer.close()
+
+    asyncio.run(both())
+
+
+async def test_text_tokens_leave_the_template_out() -> None:
+    renderer = Renderer(TOKENIZER)
+    rendered = await renderer.items([Message(role="user", content="hello world")])
+    assert rendered.text_tokens == [len(TOKENIZER.encode("hello world"))]
+    assert len(rendered.tokens) > rendered.text_tokens[0]
+    assert renderer.rendered_items == 1
+    renderer.close()
+
+
+async def test_long_texts_are_rendered_off_the_loop_and_equal() -> None:
+    """Slicing is a function of the text alone, so where it runs makes no difference."""
+    text = "def f(x):\n    return x + 1\n" * (SLICE_CHARS // 20)
+    assert len(text) > max(INLINE_CHARS, SLICE_CHARS)
+    renderer = Renderer(TOKENIZER)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    rendered = await renderer.items([Message(role="user", content=text)])
+    ticking.cancel()
+    assert ticks > 0
+    assert rendered.text_tokens == [len(TOKENIZER.encode(text))]
+    renderer.close()
+
+
+async def test_headers_are_kept_by_digest() -> None:
+    tools = read_tool_set(b'[{"type":"function","name":"read","parameters":{}}]', None)
+    renderer = Renderer(TOKENIZER)
+    first = await renderer.header("be brief", tools)
+    assert await renderer.header("be brief", tools) is first
+    others = [
+        await renderer.header(text, which)
+        for text, which in (("be long", tools), ("be brief", NO_TOOLS), (None, tools))
+    ]
+    assert len({first.digest, *(header.digest for header in others)}) == 4
+    assert len(first.tokens) > len(others[1].tokens) > 0
+    for index in range(HEADERS_KEPT):
+        await renderer.header(f"other {index}", NO_TOOLS)
+    again = await renderer.header("be brief", tools)
+    assert again is not first
+    assert again == first
+    renderer.close()
+
+
+async def test_without_kept_headers_each_is_rendered_again() -> None:
+    renderer = Renderer(TOKENIZER, keep_headers=False)
+    assert await renderer.header("be brief", NO_TOOLS) is not await renderer.header("be brief", NO_TOOLS)
+    renderer.close()

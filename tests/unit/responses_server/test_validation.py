@@ -1,0 +1,107 @@
+"""Validation: only new items, strict, with the path of what is wrong; outputs matched by call id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from agent_core.errors import WireError
+from agent_core.responses_server.context import Context
+from agent_core.responses_server.remembered import Remembered, calls_in
+from agent_core.responses_server.toolset import NO_TOOLS
+from agent_core.responses_server.validation import Checked, Validator
+from agent_core.wire.items import read_item
+from agent_core.wire.requests import read_create_body
+
+CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "call_1"}
+
+
+def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
+    create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
+    return (validator or Validator()).check(create, parent)
+
+
+def parent_of(*items: dict[str, Any]) -> Remembered:
+    read = [read_item(msgspec.json.encode(item)) for item in items]
+    return Remembered("resp_1", Context.empty().extended(read, [], calls_in(read)), NO_TOOLS, stored=False)
+
+
+def refused(parent: Remembered | None = None, **fields: Any) -> str | None:
+    with pytest.raises(WireError) as caught:
+        check(parent, **fields)
+    assert caught.value.code == "invalid_request"
+    return caught.value.param
+
+
+def test_only_new_items_are_read() -> None:
+    validator = Validator()
+    check(parent_of(CALL, CALL, CALL), validator, input=[{"role": "user", "content": "go on"}])
+    assert validator.validated_items == 1
+
+
+def test_items_do_not_keep_their_frame() -> None:
+    checked = check(input=[{"role": "user", "content": "x"}], instructions="y" * 10_000)
+    assert isinstance(checked.raws[0], msgspec.Raw)
+    assert len(memoryview(checked.raws[0])) < 100
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({}, "input"),
+        ({"input": None}, "input"),
+        ({"input": "x", "background": True}, "background"),
+        ({"input": "x", "conversation": "conv_1"}, "conversation"),
+        ({"input": "x", "prompt": {"id": "p"}}, "prompt"),
+        ({"input": "x", "temperature": 2.5}, "temperature"),
+        ({"input": "x", "top_p": -0.1}, "top_p"),
+        ({"input": "x", "max_output_tokens": 0}, "max_output_tokens"),
+        ({"input": [{"role": "user", "content": "x"}, {"type": "message"}]}, "input[1].content"),
+        ({"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, "input[0].content[0].text"),
+        ({"input": [{"type": "nonsense"}]}, "input[0].type"),
+        ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].type"),
+        ({"input": [{"type": "compaction_trigger"}]}, "input[0].type"),
+        ({"input": "x", "tools": [{"type": "function"}]}, "tools[0].name"),
+    ],
+)
+def test_refusals_name_their_field(fields: dict[str, Any], param: str) -> None:
+    assert refused(**fields) == param
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"type": "function_call_output", "call_id": "call_1", "output": "ok"},
+        {"type": "custom_tool_call_output", "call_id": "call_1", "output": "ok"},
+        {"type": "shell_call_output", "call_id": "call_1", "output": []},
+        {"type": "apply_patch_call_output", "call_id": "call_1", "status": "completed"},
+    ],
+)
+def test_outputs_are_matched_by_call_id_whatever_their_kind(output: dict[str, Any]) -> None:
+    assert check(parent_of(CALL), input=[output]).items
+    assert check(input=[CALL, output]).items
+    assert refused(input=[output]) == "input"
+    assert refused(input=[output, CALL]) == "input"
+
+
+def test_what_is_continued_needs_no_input() -> None:
+    assert check(parent_of(CALL), previous_response_id="resp_1", input=[]).items == []
+    assert check(parent_of(CALL), previous_response_id="resp_1").items == []
+
+
+def test_settings_with_their_defaults() -> None:
+    plain = check(input="hello")
+    assert (plain.generate, plain.store, plain.tool_choice, plain.text_format) == (True, True, "auto", None)
+    warm = check(input="hello", generate=False, store=False, text={"format": {"type": "json_object"}})
+    assert (warm.generate, warm.store, warm.text_format) == (False, False, {"type": "json_object"})
+    assert check(input="hello", prompt_cache_options={"prewarm": True}).generate is False
+
+
+def test_unchanged_tools_are_recognised() -> None:
+    tools = [{"type": "function", "name": "read", "parameters": {}}]
+    first = check(input="x", tools=tools)
+    parent = Remembered("resp_1", Context.empty(), first.tools, stored=False)
+    assert check(parent, input="y", tools=tools).tools is first.tools
+    assert check(parent, Validator(known_tools=False), input="y", tools=tools).tools is not first.tools
