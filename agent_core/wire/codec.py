@@ -24,6 +24,7 @@ _AT = re.compile(r" - at `(?P<path>[^`]*)`$| - at `key` in `(?P<keys>[^`]*)`$")
 _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _LEAST_INT, _MOST_INT = -(2**63), 2**64 - 1
+_MOST_REASON = 200
 
 
 def _write_unknown(value: object) -> Raw:
@@ -101,7 +102,7 @@ def misfit(exc: Exception, path: str = "") -> WireError:
             f"{path or 'The body'} is {reason}.", code=None if path else "invalid_json", param=path or None
         )
     param = (path + inner_path(text)).lstrip(".")
-    reason = _AT.sub("", text)
+    reason = _AT.sub("", text)[:_MOST_REASON]  # it may quote what the peer sent
     return WireError(f"Invalid value for {param or 'the body'}: {reason}.", param=param or None)
 
 

@@ -27,6 +27,10 @@ class Head:
         self.type = self.text("type") or ""
         """"" when there is none or it is no string."""
 
+    def type_fault(self, what: str) -> str:
+        """Why the object's `type` is no good, for an error message; what the peer sent is shown in part at most."""
+        return f"unknown {what} {self.type[:60]!r}" if self.type else "missing or not a string"
+
     def has(self, name: str) -> bool:
         """Whether a field is there and not null."""
         return name in self.fields and bytes(self.fields[name]) != _NULL

@@ -78,8 +78,7 @@ def _decode_strict(raw: Raw | bytes, path: str) -> Item:
             raise misfit(exc, path) from exc
         kind = _kind(head)
         if kind is None:
-            reason = f"unknown item type {head.type!r}" if head.type else "missing or not a string"
-            raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
+            raise WireError(f"{path}.type: {head.type_fault('item type')}.", param=f"{path}.type") from exc
         return head.read_as(kind, path)
     return item
 

@@ -78,8 +78,7 @@ def read_part_strict(raw: Raw | bytes, path: str) -> Part:
             raise misfit(exc, path) from exc
         kind = PARTS.get(head.type)
         if kind is None:
-            reason = f"unknown type of content {head.type!r}" if head.type else "missing or not a string"
-            raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
+            raise WireError(f"{path}.type: {head.type_fault('content type')}.", param=f"{path}.type") from exc
         return head.read_as(kind, path)
     return part
 

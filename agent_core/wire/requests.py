@@ -90,9 +90,8 @@ def _require_utf8(data: str | bytes) -> None:
 def _explain_frame(data: str | bytes, exc: Exception) -> WireError:
     head = read_head(data)
     if head.is_object and head.type not in CLIENT_EVENTS:
-        if not head.type:
-            return WireError("type is missing or not a string.", param="type")
-        return WireError(f"Unknown event type {head.type!r}.", code="unsupported_event_type", param="type")
+        code = "unsupported_event_type" if head.type else None
+        return WireError(f"type: {head.type_fault('event type')}.", code=code, param="type")
     return _explain(data, exc)
 
 

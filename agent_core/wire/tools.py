@@ -55,8 +55,7 @@ def _decode(raw: Raw, path: str) -> ToolDefinition:
             raise misfit(exc, path) from exc
         kind = TOOLS.get(head.type)
         if kind is None:
-            reason = f"unknown tool type {head.type!r}" if head.type else "missing or not a string"
-            raise WireError(f"{path}.type: {reason}.", param=f"{path}.type") from exc
+            raise WireError(f"{path}.type: {head.type_fault('tool type')}.", param=f"{path}.type") from exc
         return head.read_as(kind, path)
     return tool
 

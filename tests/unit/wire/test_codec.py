@@ -141,6 +141,7 @@ def test_unknown_objects_compare_by_kind_and_content() -> None:
     assert one == two
     assert hash(one) == hash(two)
     assert one != UnknownItem("b", Raw(b"{}"))
+    assert one != UnknownItem("a", Raw(b"[]"))
     assert one != UnknownPart("a", Raw(b"{}"))
     assert "secret" not in repr(UnknownItem("a", Raw(b'{"secret":1}')))
 

@@ -150,6 +150,17 @@ def test_strict_reading_takes_what_real_clients_send(item: dict[str, Any]) -> No
     assert item_type(strict) in ITEMS
 
 
+def test_long_values_are_not_echoed() -> None:
+    for item in (
+        {"type": "x" * 10_000},
+        {**USER, "content": [{"type": "x" * 10_000}]},
+        {**CALL, "caller": {"type": "x" * 10_000}},
+    ):
+        with pytest.raises(WireError) as caught:
+            read_item_strict(to_raw(item), "input[0]")
+        assert len(caught.value.message) < 400
+
+
 def test_a_message_and_a_reference_need_no_type() -> None:
     assert isinstance(_item({"role": "user", "content": "hi"}), Message)
     assert isinstance(_item({"id": "msg_1"}), ItemReference)

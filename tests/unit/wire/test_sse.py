@@ -71,6 +71,11 @@ def test_line_ends_in_data_survive_as_newlines(data: bytes) -> None:
     assert message.data == data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
 
+def test_a_byte_order_mark_belongs_to_no_line() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert SseDecoder().feed(mark + b"data: 1\n\n" + mark + b"data: 2\n\n") == [SseMessage("", b"1")]
+
+
 def test_done_is_no_message() -> None:
     decoder = SseDecoder()
     assert decoder.feed(DONE) == []

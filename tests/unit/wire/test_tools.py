@@ -147,6 +147,7 @@ def test_an_absent_tool_choice_is_auto() -> None:
         ({"type": 3}, "tool_choice.type"),
         ({"type": "function"}, "tool_choice.name"),
         ({"type": "function", "name": ""}, "tool_choice.name"),
+        ({"type": "custom"}, "tool_choice.name"),
         ({"type": "custom", "name": 3}, "tool_choice.name"),
         ({"type": "allowed_tools", "tools": []}, "tool_choice.mode"),
         ({"type": "allowed_tools", "mode": "none", "tools": []}, "tool_choice.mode"),
