@@ -1,20 +1,22 @@
 """The WebSocket shell: one socket to the service, whole text frames in and out.
 
-Owns the socket, its one reader task and the frames that nobody took yet. It decides nothing: what a frame means, and
-what to do when the socket is gone, is decided above. The reader always reads, so a close is seen before the next send
-and pongs are answered while nobody waits. Headers are never logged: the library gets a logger that leads nowhere.
+Owns the socket and the frames that nobody took yet. It decides nothing: what a frame means, and what to do when the
+socket is gone, is decided above. Frames are taken over in the event loop's own callback, so reading never stops while
+nobody waits (a close is seen before the next send, pings are answered), a burst wakes its consumer once, and no task is
+needed. Headers are never logged: the library gets a logger that leads nowhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping
 from typing import Final
 
 import websockets.exceptions as ws_errors
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.frames import DATA_OPCODES, Frame
+from websockets.protocol import Event
 
 from agent_core.errors import (
     AuthError,
@@ -36,7 +38,7 @@ MAX_INBOUND_BYTES: Final = 256 * 1024 * 1024
 """Largest message we take: far above any response, so that only a broken peer meets it."""
 
 MAX_WAITING_BYTES: Final = 64 * 1024 * 1024
-"""The reader pauses while this much is not taken yet; TCP then slows the service down."""
+"""Reading pauses while this much is not taken yet; TCP then slows the service down."""
 
 PING_INTERVAL_S: Final = 20.0
 PING_TIMEOUT_S: Final = 20.0
@@ -45,18 +47,62 @@ PING_TIMEOUT_S: Final = 20.0
 CLOSE_TIMEOUT_S: Final = 1.0
 
 
+class _Connection(ClientConnection):
+    """The library's connection, with a list of whole messages in place of its queue of frames.
+
+    The library hands every frame through a queue and a wake-up, which costs more than all that is done with a delta.
+    """
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.frames: list[bytes] = []
+        self.waiting_bytes = 0
+        self.waiter: asyncio.Future[None] | None = None
+        self.lost: ConnectionLost | None = None
+        self.held_up = False
+        self._parts: list[bytes] = []
+
+    def process_event(self, event: Event) -> None:
+        if not isinstance(event, Frame) or event.opcode not in DATA_OPCODES:
+            super().process_event(event)
+            return
+        data = bytes(event.data)
+        if not event.fin or self._parts:
+            self._parts.append(data)
+            if not event.fin:
+                return
+            data = b"".join(self._parts)
+            self._parts.clear()
+        self.frames.append(data)
+        self.waiting_bytes += len(data)
+        self.wake()
+        if self.waiting_bytes > MAX_WAITING_BYTES and not self.held_up:
+            self.held_up = True
+            self.transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.lost = _closed(self.close_exc)
+        self.wake()
+
+    def wake(self) -> None:
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    def take(self) -> list[bytes]:
+        frames, self.frames, self.waiting_bytes = self.frames, [], 0
+        if self.held_up:
+            self.held_up = False
+            self.transport.resume_reading()
+        return frames
+
+
 class WebSocket:
     """An open socket. One consumer at a time may `receive`."""
 
-    def __init__(self, socket: ClientConnection, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+    def __init__(self, socket: _Connection, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._socket = socket
         self._max_frame_bytes = max_frame_bytes
-        self._frames: deque[bytes] = deque()
-        self._waiting_bytes = 0
-        self._wakeup: asyncio.Future[None] | None = None
-        self._space = asyncio.Event()
-        self._lost: ConnectionLost | None = None
-        self._reader = asyncio.create_task(self._read(), name="websocket-reader")
 
     @classmethod
     async def open(
@@ -83,9 +129,9 @@ class WebSocket:
                 ping_timeout=ping_timeout_s,
                 close_timeout=CLOSE_TIMEOUT_S,
                 max_size=MAX_INBOUND_BYTES,
-                max_queue=(1024, 256),
                 write_limit=1024 * 1024,
                 logger=_silent_logger(),
+                create_connection=_Connection,
             )
         except ws_errors.InvalidStatus as refusal:
             raise _refused(refusal) from None
@@ -102,20 +148,21 @@ class WebSocket:
             raise ConnectionLost(f"the WebSocket handshake broke off ({type(broken).__name__})") from None
         except OSError as failure:
             raise unreachable(url, failure) from None
+        assert isinstance(socket, _Connection)
         return cls(socket, max_frame_bytes=max_frame_bytes)
 
     @property
     def lost(self) -> ConnectionLost | None:
         """Why the socket is gone, None while it is open. Frames that came before may still wait to be taken."""
-        return self._lost
+        return self._socket.lost
 
     async def send(self, data: bytes) -> None:
         """Write one text frame. Raises MessageTooLarge before anything is written, ConnectionLost if the socket is
         gone."""
         if len(data) > self._max_frame_bytes:
             raise MessageTooLarge(f"the request has {len(data)} bytes; a frame may have {self._max_frame_bytes}")
-        if self._lost is not None:
-            raise self._lost
+        if self._socket.lost is not None:
+            raise self._socket.lost
         try:
             await self._socket.send(data, text=True)
         except ws_errors.ConnectionClosed as closed:
@@ -127,23 +174,21 @@ class WebSocket:
         Raises ConnectionLost once the socket is gone and all its frames were taken, or after `silence_s` seconds
         without a frame (None: waits as long as the peer answers pings).
         """
-        if not self._frames:
-            if self._lost is not None:
-                raise self._lost
-            await self._wait(silence_s)
-        return self.take()
+        socket = self._socket
+        if not socket.frames:
+            if socket.lost is None:
+                await self._wait(silence_s)
+            if not socket.frames and socket.lost is not None:
+                raise socket.lost
+        return socket.take()
 
     def take(self) -> list[bytes]:
         """The frames that came since the last time, maybe none. Never waits."""
-        frames = list(self._frames)
-        self._frames.clear()
-        self._waiting_bytes = 0
-        self._space.set()
-        return frames
+        return self._socket.take()
 
     def put_back(self, frames: list[bytes]) -> None:
         """Frames that were taken and belong to nobody yet: the next `receive` or `take` gives them first."""
-        self._frames.extendleft(reversed(frames))
+        self._socket.frames[:0] = frames
 
     async def close(self) -> None:
         """Close with the closing handshake; takes at most about `CLOSE_TIMEOUT_S`."""
@@ -151,7 +196,6 @@ class WebSocket:
             await self._socket.close()
         finally:
             self.abort()
-            await asyncio.wait([self._reader], timeout=CLOSE_TIMEOUT_S)
 
     def abort(self) -> None:
         """Drop the socket at once, without a closing handshake."""
@@ -159,43 +203,19 @@ class WebSocket:
 
     async def _wait(self, silence_s: float | None) -> None:
         loop = asyncio.get_running_loop()
-        self._wakeup = loop.create_future()
-        timer = None if silence_s is None else loop.call_later(silence_s, self._silent, silence_s)
+        waiter = self._socket.waiter = loop.create_future()
+        timer = None if silence_s is None else loop.call_later(silence_s, _silent, waiter, silence_s)
         try:
-            await self._wakeup
+            await waiter
         finally:
-            self._wakeup = None
+            self._socket.waiter = None
             if timer is not None:
                 timer.cancel()
-        if not self._frames and self._lost is not None:
-            raise self._lost
 
-    def _silent(self, silence_s: float) -> None:
-        if self._wakeup is not None and not self._wakeup.done():
-            self._wakeup.set_exception(ConnectionLost(f"the service sent nothing for {silence_s:g} s"))
 
-    def _wake(self) -> None:
-        if self._wakeup is not None and not self._wakeup.done():
-            self._wakeup.set_result(None)
-
-    async def _read(self) -> None:
-        receive, frames = self._socket.recv, self._frames
-        try:
-            while True:
-                frame = await receive(decode=False)
-                frames.append(frame)
-                self._waiting_bytes += len(frame)
-                self._wake()
-                if self._waiting_bytes > MAX_WAITING_BYTES:
-                    self._space.clear()
-                    await self._space.wait()
-        except ws_errors.ConnectionClosed as closed:
-            self._lost = _closed(closed)
-        except asyncio.CancelledError:
-            self._lost = ConnectionLost("the socket was closed by this side")
-            raise
-        finally:
-            self._wake()
+def _silent(waiter: asyncio.Future[None], silence_s: float) -> None:
+    if not waiter.done():
+        waiter.set_exception(ConnectionLost(f"the service sent nothing for {silence_s:g} s"))
 
 
 def _closed(closed: ws_errors.ConnectionClosed) -> ConnectionLost:
