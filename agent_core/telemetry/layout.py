@@ -21,6 +21,8 @@ from agent_core.telemetry.source import SOURCE_PATTERN
 JOURNAL_SCHEMA = 1
 """`PRAGMA user_version` of a journal. A higher one is of a newer Loopline and is refused."""
 APPLICATION_ID = 0x4C4F4F50
+SHIPPER_LOCK = "shipper.lock"
+"""Held by the one process of a state directory that pushes to the hub."""
 _NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-([A-Za-z0-9_.-]{1,64})\.db\Z")
 
 CREATE = (
@@ -111,8 +113,13 @@ class SourceLock:
 
 def is_alive(state_dir: Path, source: str) -> bool:
     """Whether the process that writes as `source` lives. False for journals of another machine."""
+    return is_held(_lock_path(state_dir, source))
+
+
+def is_held(lock: Path) -> bool:
+    """Whether a living process holds this lock file; False if there is none."""
     try:
-        fd = os.open(_lock_path(state_dir, source), os.O_RDONLY)
+        fd = os.open(lock, os.O_RDONLY)
     except OSError:
         return False
     try:

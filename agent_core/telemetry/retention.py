@@ -12,7 +12,15 @@ from pathlib import Path
 
 import msgspec
 
-from agent_core.telemetry.layout import JournalFile, content_dir, is_alive, journal_dir, list_files
+from agent_core.telemetry.layout import (
+    SHIPPER_LOCK,
+    JournalFile,
+    content_dir,
+    is_alive,
+    is_held,
+    journal_dir,
+    list_files,
+)
 
 FIGURE_DAYS = 30
 CONTENT_DAYS = 7
@@ -93,7 +101,9 @@ def _unlink(path: Path) -> int | None:
 
 
 def _drop_dead_locks(state_dir: Path) -> None:
-    for lock in journal_dir(state_dir).glob("*.lock"):
-        if not is_alive(state_dir, lock.stem):
-            with contextlib.suppress(OSError):
-                lock.unlink()
+    """Of processes that were killed, also while they made their lock. The shipper's lock is for all and stays."""
+    for pattern in ("*.lock", "*.lock.*.new"):
+        for lock in journal_dir(state_dir).glob(pattern):
+            if lock.name != SHIPPER_LOCK and not is_held(lock):
+                with contextlib.suppress(OSError):
+                    lock.unlink()

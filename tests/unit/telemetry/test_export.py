@@ -37,7 +37,9 @@ def session(state_dir: Path, source: str, name: str, model: str) -> Scene:
         scene.tool(5)
         scene.finish_turn()
         scene.wait(DAY_MS)
-    scene.emit(ev.ServiceCall(response_id=f"resp_{name}_call_2", stages_ms={"state": 1.0}, new_tokens=1, reused_tokens=2))
+    scene.emit(
+        ev.ServiceCall(response_id=f"resp_{name}_call_2", stages_ms={"state": 1.0}, new_tokens=1, reused_tokens=2)
+    )
     sink.close(10)
     return scene
 

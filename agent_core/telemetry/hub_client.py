@@ -1,0 +1,137 @@
+"""One request to a team hub's ingest, and what its answer means. Decides nothing about repeating.
+
+`POST <hub>/api/ingest`, NDJSON, gzip, bearer token; the answer is `{"acked": seq}`. Redirects are not followed:
+they would carry the token to another place.
+"""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import Enum
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agent_core.telemetry.events import SCHEMA_VERSION
+
+TIMEOUT_S = 10.0
+_MAX_ANSWER = 64 * 1024
+
+
+class Outcome(Enum):
+    """What became of a batch."""
+
+    ACKED = "acked"
+    """The hub has everything up to `acked`."""
+    LATER = "later"
+    """Not now: no answer, an overloaded hub, or something that is no hub. The same batch may do later."""
+    KEY_REFUSED = "key_refused"
+    TOO_LARGE = "too_large"
+    REFUSED = "refused"
+    """The hub read the batch and does not want something in it."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """`acked` is the hub's last sequence of the batch's source, None unless the outcome is ACKED. `detail` is for
+    people."""
+
+    outcome: Outcome
+    acked: int | None = None
+    retry_after_s: float | None = None
+    detail: str = ""
+
+
+class _Acked(msgspec.Struct):
+    acked: int
+
+
+class HubClient:
+    """Keeps one connection. Use from one thread; `close` it."""
+
+    def __init__(self, hub_url: str, token: str) -> None:
+        self._url = f"{hub_url.rstrip('/')}/api/ingest"
+        self._token = token
+        self._client: Any = None
+
+    def push(self, lines: Sequence[bytes]) -> Answer:
+        """Send events, one JSON object each. Never raises for what the network or the hub does; takes a few times
+        `TIMEOUT_S` at most."""
+        httpx = importlib.import_module("httpx")  # here, because most processes never ship and its import is slow
+        if self._client is None:
+            self._client = httpx.Client(timeout=TIMEOUT_S, follow_redirects=False)
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/x-ndjson",
+            "Content-Encoding": "gzip",
+            "Loopline-Schema": str(SCHEMA_VERSION),
+        }
+        body = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=5, mtime=0)
+        try:
+            with self._client.stream("POST", self._url, content=body, headers=headers) as response:
+                data = b""
+                for chunk in response.iter_bytes():
+                    data += chunk
+                    if len(data) > _MAX_ANSWER:
+                        break
+                return _answer(response.status_code, response.headers.get("retry-after"), data)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+            return Answer(Outcome.LATER, detail=f"{type(error).__name__}: {error}")
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+
+def shown_url(hub_url: str) -> str:
+    """The hub's address for people and logs, without credentials."""
+    parts = urlsplit(hub_url)
+    return f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+
+
+def is_exposed(hub_url: str) -> bool:
+    """Whether the token would cross a network unencrypted."""
+    parts = urlsplit(hub_url)
+    if parts.scheme == "https" or parts.hostname in (None, "localhost"):
+        return False
+    try:
+        return not ip_address(parts.hostname or "").is_loopback
+    except ValueError:
+        return True
+
+
+def retry_after_s(value: str | None, now: datetime) -> float | None:
+    """Seconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds or a date); None if it says
+    nothing."""
+    if value is None:
+        return None
+    if value.strip().isdigit():
+        return float(value)
+    try:
+        until = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    until = until.replace(tzinfo=UTC) if until.tzinfo is None else until
+    return max(0.0, (until - now).total_seconds())
+
+
+def _answer(status: int, retry_after: str | None, data: bytes) -> Answer:
+    pause_s = retry_after_s(retry_after, datetime.now(UTC))
+    if status == 200:
+        try:
+            return Answer(Outcome.ACKED, msgspec.json.decode(data, type=_Acked).acked)
+        except msgspec.DecodeError:
+            return Answer(Outcome.LATER, detail="the answer is not that of a hub")
+    if status in (401, 403):
+        return Answer(Outcome.KEY_REFUSED, detail=f"HTTP {status}")
+    if status == 413:
+        return Answer(Outcome.TOO_LARGE, detail="HTTP 413")
+    if status in (400, 422):
+        return Answer(Outcome.REFUSED, detail=f"HTTP {status}")
+    return Answer(Outcome.LATER, retry_after_s=pause_s, detail=f"HTTP {status}")
