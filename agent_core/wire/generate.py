@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 from agent_core.wire.codegen import Generator
 from agent_core.wire.schema import SCHEMA_PATH, load_schema
 from agent_core.wire.vendor_sdk import SdkMissing, read_vendor
+
+_ALTERNATIVE = re.compile(r'"[^"]*"|[\w.]+|\?$')
 
 GENERATED = SCHEMA_PATH.with_name("generated")
 
@@ -87,7 +90,7 @@ def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> Iterator[str]:
 def _compare(where: str, ours: Any, theirs: Any) -> Iterator[str]:
     if not (isinstance(ours, dict) and isinstance(theirs, dict)):
         if ours != theirs:
-            yield f"changed {where}: {ours} -> {theirs}"
+            yield f"changed {where}: {_change(ours, theirs)}"
         return
     for name in ours:
         if name in theirs:
@@ -97,6 +100,14 @@ def _compare(where: str, ours: Any, theirs: Any) -> Iterator[str]:
     for name in theirs:
         if name not in ours:
             yield f"added {where} {name}"
+
+
+def _change(ours: Any, theirs: Any) -> str:
+    """What a type lost (-) and got (+), alternative by alternative; `?` is the mark of a field that may be absent."""
+    before, after = (_ALTERNATIVE.findall(str(text)) for text in (ours, theirs))
+    lost = [f"-{one}" for one in before if one not in after]
+    got = [f"+{one}" for one in after if one not in before]
+    return " ".join([*lost, *got]) or f"{ours} -> {theirs}"
 
 
 def _say(line: str) -> None:

@@ -89,13 +89,13 @@ def test_differences_between_schemas_are_named() -> None:
     }
     theirs = copy.deepcopy(ours)
     assert list(differences(ours, {**theirs, "sdk": "a 2"})) == []
-    theirs["server_events"] = {"x": {"delta": "str | null", "new": "int"}, "young": {}}
+    theirs["server_events"] = {"x": {"delta": '"a"|"b" | null?', "new": "int"}, "young": {}}
     theirs["extra"] = {"a": "b"}
     assert sorted(differences(ours, theirs)) == [
         "added extra a",
         "added server_events x new",
         "added server_events young",
-        "changed server_events x delta: str -> str | null",
+        'changed server_events x delta: -str +"a" +"b" +null +?',
         "removed server_events old",
         "removed server_events x gone",
     ]
