@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent_core.clock import Clock, new_id
-from agent_core.errors import ConnectionLost, LooplineError, MessageTooLarge, ServiceError, TransportError, WireError
+from agent_core.errors import (
+    AuthError,
+    ConnectionLost,
+    LooplineError,
+    MessageTooLarge,
+    ServiceError,
+    TransportError,
+    WireError,
+)
 from agent_core.model.policy import CONNECTION_LIMIT, NOT_FOUND
 from agent_core.model.request import Fields, socket_frame
 from agent_core.model.settings import ModelSettings
@@ -204,7 +212,7 @@ class SocketWay:
         """Change over to a young connection; if none can be had now, the old one serves on."""
         try:
             line = await self._successor()
-        except (TransportError, ServiceError):
+        except (TransportError, ServiceError, AuthError):
             return
         age_s = round(old.state.age_ns(self._clock.mono_ns()) / 1e9, 3)
         self._chain.lost("rotated")

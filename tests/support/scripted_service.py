@@ -234,9 +234,18 @@ def replies(*each: Iterable[Json]) -> SocketScript:
 
 
 class ScriptedService:
-    """Use `running(...)`; `base_url` is what a client is given."""
+    """Use `running(...)`; `base_url` is what a client is given.
 
-    def __init__(self, sockets: Sequence[SocketScript | Refuse], posts: Sequence[Post]) -> None:
+    `then` serves the sockets, and `then_post` the POSTs, that come after the scripts are used up.
+    """
+
+    def __init__(
+        self,
+        sockets: Sequence[SocketScript | Refuse],
+        posts: Sequence[Post],
+        then: SocketScript | Refuse = Refuse(500),  # noqa: B008 - never changed
+        then_post: Callable[[Create], Post] | None = None,
+    ) -> None:
         self.base_url = ""
         self.handshakes: list[Request] = []
         self.creates: list[Create] = []
@@ -244,7 +253,7 @@ class ScriptedService:
         self.post_headers: list[dict[str, str]] = []
         self.violations: list[str] = []
         self.connections = 0
-        self._sockets, self._posts = list(sockets), list(posts)
+        self._sockets, self._posts, self._then, self._then_post = list(sockets), list(posts), then, then_post
         self._http = Conversation(self.violations)
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -310,7 +319,7 @@ class ScriptedService:
         (request,) = protocol.events_received()
         assert isinstance(request, Request)
         self.handshakes.append(request)
-        script = self._sockets.pop(0) if self._sockets else Refuse(500)
+        script = self._sockets.pop(0) if self._sockets else self._then
         if isinstance(script, Refuse):
             extra = "".join(f"{name}: {value}\r\n" for name, value in script.headers.items())
             writer.write(f"HTTP/1.1 {script.status} No\r\nContent-Length: 0\r\n{extra}\r\n".encode())
@@ -335,7 +344,12 @@ class ScriptedService:
         self.post_headers.append(headers)
         self.posts.append(Create(json.loads(body), len(body), 0))
         self._http.create(self.posts[-1].body)
-        post = self._posts.pop(0) if self._posts else Post(status=500, body={"error": {"message": "no script"}})
+        if self._posts:
+            post = self._posts.pop(0)
+        elif self._then_post is not None:
+            post = self._then_post(self.posts[-1])
+        else:
+            post = Post(status=500, body={"error": {"message": "no script"}})
         extra = "".join(f"{name}: {value}\r\n" for name, value in post.headers.items())
         if post.body is not None or post.status != 200:
             data = json.dumps(post.body or {}).encode()
@@ -360,9 +374,14 @@ class ScriptedService:
 
 
 @asynccontextmanager
-async def running(*sockets: SocketScript | Refuse, posts: Sequence[Post] = ()) -> AsyncIterator[ScriptedService]:
+async def running(
+    *sockets: SocketScript | Refuse,
+    posts: Sequence[Post] = (),
+    then: SocketScript | Refuse = Refuse(500),  # noqa: B008 - never changed
+    then_post: Callable[[Create], Post] | None = None,
+) -> AsyncIterator[ScriptedService]:
     """A started service; on a clean exit it stops, and fails the test where `verify` does."""
-    service = await ScriptedService(sockets, posts).start()
+    service = await ScriptedService(sockets, posts, then, then_post).start()
     try:
         yield service
     finally:
