@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -42,18 +43,34 @@ async def clean() -> list[dict[str, Any]]:
     return history
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
-async def test_a_rollout_over_faults_is_the_rollout_without_them(seed: int) -> None:
-    expected = await clean()
+async def survive(seed: int) -> FaultyService:
+    """One rollout over the faults of `seed`.
+
+    Eight tries, since nine faults in a row are beyond what these seeds throw: a call that runs out of tries fails.
+    """
     service = FaultyService(seed, CALLS, odds=0.3)
     async with (
         running(then=service.socket, then_post=service.post) as scripted,
-        talking(scripted.base_url, silence_limit_s=0.05, websocket_again_after_s=5) as talk,
+        talking(scripted.base_url, silence_limit_s=0.05, websocket_again_after_s=5, reconnect_limit=8) as talk,
     ):
-        assert await rollout(talk) == expected
+        assert await rollout(talk) == await clean()
     assert service.faults.total() > 0
     assert talk.told(ev.CallCompleted, "status") == ["completed"] * CALLS
-    print(f"seed {seed}: {service.faults.total()} faults injected: {dict(sorted(service.faults.items()))}")
+    return service
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+async def test_a_rollout_over_faults_is_the_rollout_without_them(seed: int) -> None:
+    await survive(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1200)
+async def test_five_hundred_rollouts_over_faults() -> None:
+    faults = Counter[str]()
+    for seed in range(500):
+        faults += (await survive(seed)).faults
+    print(f"500 rollouts of {CALLS} calls, {faults.total()} faults injected: {dict(sorted(faults.items()))}")
 
 
 async def test_the_faults_are_of_every_kind() -> None:
