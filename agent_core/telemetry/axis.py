@@ -49,6 +49,10 @@ class Axis:
                 source.anchor_ns += drift_ns
         return source.anchor_ns + event.mono_ns
 
+    def at_ns(self, event: Event) -> int:
+        """The position of an event that was placed."""
+        return self._sources[event.source].anchor_ns + event.mono_ns
+
     def mono_ns(self, source: str, at_ns: int) -> int:
         """The source's monotonic stamp of a position."""
         return at_ns - self._sources[source].anchor_ns

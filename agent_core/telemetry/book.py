@@ -169,11 +169,12 @@ class Book:
 
     def forget_old(self) -> None:
         """Drop the oldest ended turns, and calls outside turns, beyond the limit; their sums stay."""
-        if len(self.turns) > self._max_turns:
-            ended = [turn for turn, row in self.turns.items() if row.status is not None]
-            for turn in ended[: len(self.turns) - self._max_turns]:
-                for call in self.turns.pop(turn).calls:
-                    self._forget_call(call)
+        while len(self.turns) > self._max_turns:
+            oldest = next((turn for turn, row in self.turns.items() if row.status is not None), None)
+            if oldest is None:
+                break
+            for call in self.turns.pop(oldest).calls:
+                self._forget_call(call)
         while len(self._turnless) > self._max_turns:
             self._forget_call(self._turnless.popleft())
 

@@ -139,7 +139,8 @@ class Figures:
         self._sample("tpot", row.tpot_ms, sign)
         self._sample("duration", row.duration_ms, sign)
         self._sample("overhead", row.overhead_ms, sign)
-        self.gaps.merge(Sketch(GAP_ERROR, row.chunk_gaps), sign)
+        if row.chunk_gaps:
+            self.gaps.merge(Sketch(GAP_ERROR, row.chunk_gaps), sign)
 
     def add_turn(self, row: TurnRow, good: bool, sign: int = 1) -> None:
         """Count an ended turn; `sign` -1 takes it out again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TypeVar
 
 from agent_core.telemetry.figures import OTHER, Figures
@@ -56,7 +57,7 @@ class Groups:
         if session is not None:
             groups.append(_kept(self.sessions, session, self._max_sessions))
         if model is not None:
-            groups.append(self.models.setdefault(self.model_group(model), Figures()))
+            groups.append(_kept(self.models, self.model_group(model), sys.maxsize))
         if at_ns is not None:
             groups.append(_kept(self.windows, at_ns // MINUTE_NS, self._max_windows))
         return groups

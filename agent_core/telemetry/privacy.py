@@ -13,7 +13,7 @@ import msgspec
 from agent_core.telemetry import events as ev
 
 _CODE = re.compile(r"[A-Za-z0-9_.:+-]{1,64}\Z")
-_MODEL = re.compile(r"[\w.:+@-]+(/[\w.:+@-]+){0,3}\Z", re.ASCII)
+_MODEL = re.compile(r"\w[\w.:+@-]*(/\w[\w.:+@-]*){0,3}\Z", re.ASCII)
 _CODE_FIELDS = ("cause", "error_code", "finish_reason", "name", "kind", "by")
 REMOVED = "removed"
 

@@ -143,11 +143,11 @@ class Scene:
         self.stages.tool_started(tool_call, self.clock.mono_ns())
         return tool_call
 
-    def finish_tool(self, tool_call: str, duration_ms: float = 0.0, name: str = "read") -> None:
+    def finish_tool(self, tool_call: str, duration_ms: float = 0.0, name: str = "read", status: Any = "ok") -> None:
         self.emit(
             ev.ToolFinished(
                 session=self.session, turn=self.turn, tool_call=tool_call, name=name,
-                status="ok", duration_ms=float(duration_ms), output_bytes=10,
+                status=status, duration_ms=float(duration_ms), output_bytes=10,
             )
         )  # fmt: skip
         self.stages.tool_ended(tool_call, self.clock.mono_ns())
