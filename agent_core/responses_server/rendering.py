@@ -48,7 +48,7 @@ class Rendered(msgspec.Struct, frozen=True):
 
 
 def header_text(instructions: str | None, tools: bytes) -> str:
-    """`tools`: the JSON array as the client sent it, b"" for none."""
+    """`tools`: the definitions as one JSON array, b"" for none."""
     parts = []
     if instructions:
         parts.append(f"<|system|>\n{instructions}\n<|end|>\n")
@@ -85,12 +85,12 @@ class Renderer:
 
     async def header(self, instructions: str | None, tools: ToolSet) -> Header:
         """The rendered header, from the cache if these instructions and tools were seen before."""
-        digest = blake2b((instructions or "").encode(), digest_size=16, key=tools.digest).digest()
+        digest = blake2b((instructions or "").encode(), digest_size=16, key=tools.text_digest).digest()
         header = self._headers.get(digest)
         if header is not None:
             self._headers.move_to_end(digest)
             return header
-        text = header_text(instructions, tools.raw)
+        text = header_text(instructions, tools.canonical)
         header = Header(digest, array(TOKEN_TYPE, await self._work(len(text), lambda: self._tokenizer.encode(text))))
         if self._keep_headers:
             self._headers[digest] = header

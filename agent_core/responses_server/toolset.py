@@ -14,26 +14,28 @@ import msgspec
 from agent_core.errors import WireError
 from agent_core.responses_server.engines.base import EngineTool
 from agent_core.wire import requests as wire_requests
-from agent_core.wire.codec import plain, present, to_raw
+from agent_core.wire.codec import encode, plain, present, to_raw
 from agent_core.wire.tools import CustomTool, FunctionTool, NamespaceTool, ToolDefinition, read_tools
 
 _CALLABLE = ("function", "custom")
 
 
 class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
-    """`raw`: the client's JSON array, b"" for none. `echo`: its function tools, as the response shows them.
+    """`digest`: of the client's bytes. `canonical`: the definitions in our own spelling, b"" for none; for rendering.
 
-    `ignored` counts definitions that no engine here can use (hosted tools); they are accepted and never offered.
+    `text_digest`: of those. `echo`: the function tools, as the response shows them. `ignored` counts definitions that
+    no engine here can use (hosted tools); they are accepted and never offered.
     """
 
     digest: bytes
-    raw: bytes
+    canonical: bytes
+    text_digest: bytes
     tools: tuple[EngineTool, ...]
     echo: msgspec.Raw
     ignored: int
 
 
-NO_TOOLS = ToolSet(digest=b"", raw=b"", tools=(), echo=msgspec.Raw(b"[]"), ignored=0)
+NO_TOOLS = ToolSet(digest=b"", canonical=b"", text_digest=b"", tools=(), echo=msgspec.Raw(b"[]"), ignored=0)
 
 
 def tools_digest(raw: bytes) -> bytes:
@@ -51,9 +53,11 @@ def read_tool_set(raw: bytes, known: ToolSet | None) -> ToolSet:
     tools = tuple(tool for definition in definitions for tool in _offered(definition, None))
     usable = sum(isinstance(definition, FunctionTool | CustomTool | NamespaceTool) for definition in definitions)
     echo = [_echo(definition) for definition in definitions if isinstance(definition, FunctionTool)]
+    canonical = encode(definitions)
     return ToolSet(
         digest=digest,
-        raw=bytes(raw),
+        canonical=canonical,
+        text_digest=tools_digest(canonical),
         tools=tools,
         echo=to_raw(echo),
         ignored=len(definitions) - usable,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -145,7 +148,9 @@ class Socket:
 @asynccontextmanager
 async def connected(running: Running, **options: Any) -> AsyncIterator[Socket]:
     headers = {**running.headers, **options.pop("headers", {})}
-    async with connect(running.ws_url, additional_headers=headers, max_size=None, **options) as connection:
+    async with connect(
+        running.ws_url, additional_headers=headers, max_size=None, max_queue=None, **options
+    ) as connection:
         yield Socket(connection)
 
 
@@ -173,3 +178,78 @@ async def eventually(check: Callable[[], T | None], timeout_s: float = TIMEOUT_S
             if found:
                 return found
             await asyncio.sleep(0.002)
+
+
+CHILD = """
+import sys
+from tests.support.service import settings_from_json
+from agent_core.responses_server.app import serve
+sys.exit(serve(settings_from_json(sys.argv[1])))
+"""
+
+
+def settings_from_json(text: str) -> ServeSettings:
+    """Settings as `Child` hands them to its process."""
+    fields = json.loads(text)
+    for name in ("ready_file", "state_dir", "rollout_file"):
+        if fields.get(name) is not None:
+            fields[name] = Path(fields[name])
+    return settings(**fields)
+
+
+@dataclass
+class Child:
+    """A service in a process of its own. `life` is the write end of the pipe that it watches."""
+
+    process: asyncio.subprocess.Process
+    url: str
+    ready_file: Path
+    life: int
+
+    @property
+    def running(self) -> Running:
+        """For `connected` and `http_client`; its service and sink are out of reach."""
+        return Running(self.url, None, ListSink())  # type: ignore[arg-type]
+
+    async def ended(self, timeout_s: float = TIMEOUT_S) -> int:
+        """Its exit code."""
+        async with asyncio.timeout(timeout_s):
+            return await self.process.wait()
+
+    def let_go(self) -> None:
+        """Close the pipe, as the kernel does when a parent dies."""
+        if self.life >= 0:
+            os.close(self.life)
+            self.life = -1
+
+
+@asynccontextmanager
+async def child_service(folder: Path, **changes: Any) -> AsyncIterator[Child]:
+    """`serve` as a process; killed at the end if it still runs."""
+    ready_file = folder / "ready.json"
+    life_read, life_write = os.pipe()
+    fields = {"ready_file": str(ready_file), "parent_pipe_fd": life_read, **changes}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-c",
+        CHILD,
+        json.dumps(fields, default=str),
+        cwd=Path(__file__).parents[2],
+        pass_fds=[life_read],
+        stderr=asyncio.subprocess.PIPE,
+    )
+    os.close(life_read)
+    child = Child(process, "", ready_file, life_write)
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            while not ready_file.exists() and process.returncode is None:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), 0.01)
+        if process.returncode is None:
+            child.url = json.loads(ready_file.read_text())["url"]
+        yield child
+    finally:
+        child.let_go()
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()

@@ -1,0 +1,218 @@
+"""How responses and connections end: cancel, a client that leaves, silence, lifetime, and the telemetry of each."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_core.telemetry.events import ServiceCall
+from tests.support.service import Running, connected, eventually, http_client, parse_sse, running_service
+
+
+def elapsed_s(start: float) -> float:
+    return time.monotonic() - start
+
+
+async def start_slow(socket: Any, **fields: Any) -> str:
+    """A response that takes three seconds, once its first words are there; its id."""
+    await socket.create(model="scripted:slow", input="go", store=False, **fields)
+    events = await socket.read_until("response.output_text.delta")
+    return str(events[0]["response"]["id"])
+
+
+@pytest.mark.parametrize("lane", [None, "side"])
+async def test_cancel_ends_the_lanes_response_within_a_second(service: Running, lane: str | None) -> None:
+    named = {} if lane is None else {"stream_id": lane}
+    async with connected(service) as socket:
+        response_id = await start_slow(socket, **named)
+        start = time.monotonic()
+        await socket.send({"type": "response.cancel", **named})
+        last = (await socket.finish())[-1]
+        assert elapsed_s(start) < 1
+        assert last["type"] == "response.incomplete"
+        assert (last["response"]["id"], last["response"]["status"]) == (response_id, "cancelled")
+        assert last["response"]["incomplete_details"] is None
+        assert last["response"]["output"] == []
+        assert last["response"]["usage"]["input_tokens"] > 0
+        assert last.get("stream_id") == lane
+        await socket.create(input="still here", **named)
+        assert (await socket.finish())[-1]["type"] == "response.completed"
+
+
+async def test_cancel_goes_to_its_own_lane_only(service: Running) -> None:
+    async with connected(service) as socket:
+        await start_slow(socket, stream_id="side")
+        await socket.send({"type": "response.cancel"})
+        await socket.response(input="the default lane")
+        await socket.send({"type": "response.cancel", "stream_id": "side"})
+        assert (await socket.finish())[-1]["response"]["status"] == "cancelled"
+
+
+async def test_a_cancelled_continuation_leaves_its_parent(service: Running) -> None:
+    async with connected(service) as socket:
+        parent = await socket.response(input="one", store=False)
+        cancelled = await start_slow(socket, previous_response_id=parent["id"])
+        await socket.send({"type": "response.cancel"})
+        await socket.finish()
+        gone = await socket.call(input="x", store=False, previous_response_id=cancelled)
+        assert gone["error"]["code"] == "previous_response_not_found"
+        await socket.response(input="two", store=False, previous_response_id=parent["id"])
+
+
+async def test_cancel_of_a_queued_create(service: Running) -> None:
+    """Sixteen slow responses fill the connection, so the seventeenth waits."""
+    async with connected(service) as socket:
+        for number in range(16):
+            await socket.create(model="scripted:slow", input="go", store=False, stream_id=f"lane-{number}")
+        await socket.create(input="go", store=False, stream_id="queued")
+        start = time.monotonic()
+        await socket.send({"type": "response.cancel", "stream_id": "queued"})
+        events: list[Any] = []
+        while not events or events[-1]["type"] != "response.incomplete":
+            event = await socket.read()
+            if event.get("stream_id") == "queued":
+                events.append(event)
+        assert elapsed_s(start) < 1
+    assert [event["type"] for event in events] == [
+        "response.created",
+        "response.in_progress",
+        "response.incomplete",
+    ]
+    assert events[-1]["response"]["status"] == "cancelled"
+
+
+async def test_cancel_with_nothing_to_cancel_is_ignored(service: Running) -> None:
+    async with connected(service) as socket:
+        await socket.send({"type": "response.cancel"})
+        await socket.send({"type": "response.cancel", "stream_id": "never"})
+        await socket.response(input="go")
+        await socket.send({"type": "response.cancel"})
+        await socket.response(input="go")
+
+
+@pytest.mark.parametrize("how", ["close", "abort"])
+async def test_a_client_that_leaves_frees_its_generation(how: str) -> None:
+    with running_service() as running:
+        async with connected(running) as socket:
+            response_id = await start_slow(socket)
+            start = time.monotonic()
+            if how == "abort":
+                socket.connection.transport.abort()
+            else:
+                await socket.connection.close()
+            settled = await eventually(lambda: running.service_call(response_id), timeout_s=5)
+            assert elapsed_s(start) < 1.5
+        assert settled.stages_ms["engine"] < 2500
+        await eventually(lambda: not running.service.live)
+
+
+async def test_an_http_client_that_leaves_frees_its_generation() -> None:
+    with running_service() as running:
+        body = {"model": "scripted:slow", "input": "go", "stream": True, "store": False}
+        start = time.monotonic()
+        async with http_client(running) as client, client.stream("POST", "/responses", json=body) as answer:
+            async for line in answer.aiter_lines():
+                if line.startswith("event: response.output_text.delta"):
+                    break
+        settled = await eventually(
+            lambda: next((event for event in running.sink.events if isinstance(event, ServiceCall)), None),
+            timeout_s=5,
+        )
+        assert elapsed_s(start) < 2.5
+        assert settled.stages_ms["engine"] < 2500
+        await eventually(lambda: not running.service.live)
+
+
+@pytest.fixture
+def quiet_rollout(tmp_path: Path) -> Path:
+    path = tmp_path / "rollout.json"
+    path.write_text(json.dumps({"steps": [{"delay_ms": 350, "output": [{"text": "late"}]}]}))
+    return path
+
+
+async def test_silence_is_broken_by_repeating_in_progress(quiet_rollout: Path) -> None:
+    with running_service(rollout_file=quiet_rollout, keepalive_s=0.1) as running:
+        async with connected(running) as socket:
+            await socket.create(input="go")
+            events = await socket.finish()
+        async with http_client(running) as client:
+            body = {"model": "scripted", "input": "go", "stream": True}
+            streamed = [data for _, data in parse_sse((await client.post("/responses", json=body)).text)[:-1]]
+    for found in (events, streamed):
+        assert [event["sequence_number"] for event in found] == list(range(len(found)))
+        kinds = [event["type"] for event in found]
+        repeats = kinds.index("response.output_item.added") - 1
+        assert kinds[1 : repeats + 1] == ["response.in_progress"] * repeats
+        assert 3 <= repeats <= 5
+        assert kinds[-1] == "response.completed"
+
+
+async def test_keepalives_can_be_switched_off(quiet_rollout: Path) -> None:
+    with running_service(rollout_file=quiet_rollout, keepalive_s=0) as running:
+        async with connected(running) as socket:
+            await socket.create(input="go")
+            kinds = [event["type"] for event in await socket.finish()]
+    assert kinds.count("response.in_progress") == 1
+
+
+async def test_an_idle_connection_ends_at_its_limit() -> None:
+    with running_service(connection_minutes=0.2 / 60) as running:
+        async with connected(running) as socket:
+            error = await socket.read()
+            assert (error["status"], error["error"]["code"]) == (400, "websocket_connection_limit_reached")
+            assert error["error"]["message"].startswith("Responses websocket connection limit reached")
+            assert await socket.closed() == (1001, "connection lifetime reached")
+
+
+async def test_what_runs_at_the_limit_ends_well_and_the_rest_is_told(quiet_rollout: Path) -> None:
+    with running_service(rollout_file=quiet_rollout, connection_minutes=0.2 / 60) as running:
+        async with connected(running) as socket:
+            await socket.create(input="go")
+            await socket.create(input="queued")
+            assert (await socket.finish())[-1]["type"] == "response.completed"
+            error = await socket.read()
+            assert error["error"]["code"] == "websocket_connection_limit_reached"
+            assert (await socket.closed())[0] == 1001
+
+
+async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) -> None:
+    asked = {"x-responsesapi-include-timing-metrics": "true"}
+    async with connected(service, headers=asked) as socket:
+        await socket.create(input="go")
+        events = await socket.finish()
+    assert [event["type"] for event in events[-2:]] == ["responsesapi.websocket_timing", "response.completed"]
+    metrics = events[-2]["timing_metrics"]
+    assert metrics["engine_service_total_ms"] >= metrics["engine_service_ttft_total_ms"] > 0
+    assert metrics["responses_duration_excl_engine_and_client_tool_time_ms"] > 0
+    assert {"admission", "validate", "screen", "route", "render", "engine"} <= set(metrics["stages_ms"])
+    async with connected(service) as socket:
+        await socket.create(input="go")
+        assert not any("timing" in event["type"] for event in await socket.finish())
+
+
+async def test_steering_is_refused_by_engines_that_can_not(service: Running) -> None:
+    async with connected(service) as socket:
+        response_id = await start_slow(socket)
+        await socket.send({"type": "response.steer", "previous_response_id": response_id, "input": "faster"})
+        refused = (await socket.read_until("response.steer.failed"))[-1]
+        assert refused["error"]["code"] == "steering_not_supported"
+        assert refused["steer"] == {"input": "faster", "previous_response_id": response_id}
+        await socket.send({"type": "response.cancel"})
+        assert (await socket.finish())[-1]["type"] == "response.incomplete"
+
+
+async def test_many_connections_come_and_go() -> None:
+    with running_service() as running:
+
+        async def visit(number: int) -> None:
+            async with connected(running) as socket:
+                await socket.response(input=f"hello {number}")
+
+        async with asyncio.timeout(30):
+            await asyncio.gather(*(visit(number) for number in range(40)))
+        await eventually(lambda: not running.service.live)

@@ -1,0 +1,198 @@
+"""The service as a process: ready file, signals, a parent that dies, exit codes, what is left on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import stat
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from tests.support.service import Child, child_service, connected, eventually, http_client
+
+SLOW = {"model": "scripted:slow", "input": "go", "store": False}
+
+
+async def test_ready_file_and_a_clean_end(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    async with child_service(tmp_path, state_dir=state) as child:
+        ready = json.loads(child.ready_file.read_text())
+        assert ready == {"url": child.url, "pid": child.process.pid}
+        assert stat.S_IMODE(child.ready_file.stat().st_mode) == 0o600
+        assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+        async with connected(child.running) as socket:
+            response = await socket.response(input="remember", metadata={"a": "b"})
+            child.process.send_signal(signal.SIGTERM)
+            assert await socket.closed() == (1001, "server shutting down")
+        assert await child.ended() == 0
+    with closing(sqlite3.connect(state / "responses.db")) as store:
+        assert store.execute("SELECT id FROM responses").fetchall() == [(response["id"],)]
+    assert list((state / "telemetry").glob("*.db"))
+
+
+async def test_stored_responses_outlive_the_process(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/shared.db"
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    async with child_service(tmp_path / "one", store=store) as first:
+        async with connected(first.running) as socket:
+            response = await socket.response(input="remember me " * 20)
+        first.process.send_signal(signal.SIGTERM)
+        assert await first.ended() == 0
+    async with child_service(tmp_path / "two", store=store) as second, connected(second.running) as socket:
+        again = await socket.response(input="and?", previous_response_id=response["id"])
+        assert again["usage"]["input_tokens"] > response["usage"]["input_tokens"]
+
+
+async def test_a_signal_lets_what_runs_end(tmp_path: Path) -> None:
+    rollout = tmp_path / "rollout.json"
+    rollout.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 400}, {"text": "b"}]}]}))
+    async with child_service(tmp_path, rollout_file=rollout) as child:
+        async with connected(child.running) as socket, connected(child.running) as idle:
+            await socket.create(input="go")
+            await socket.read_until("response.output_text.delta")
+            child.process.send_signal(signal.SIGTERM)
+            assert (await idle.closed())[0] == 1001
+            late = await late_status(child)
+            assert late in (503, None)
+            await socket.create(input="too late")
+            assert (await socket.finish())[-1]["type"] == "response.completed"
+            error = await socket.read()
+            assert (error["status"], error["error"]["code"]) == (503, "server_is_overloaded")
+            assert (await socket.closed())[0] == 1001
+        assert await child.ended() == 0
+
+
+async def late_status(child: Child) -> int | None:
+    """Status of a request that comes while the service drains; None if it does not even listen any more."""
+    async with http_client(child.running) as client:
+        try:
+            return (await client.post("/responses", json={"model": "scripted", "input": "x"})).status_code
+        except OSError:
+            return None
+
+
+async def test_the_grace_is_bounded(tmp_path: Path) -> None:
+    async with child_service(tmp_path, shutdown_grace_s=0.2) as child, connected(child.running) as socket:
+        await socket.create(**SLOW)
+        await socket.read_until("response.output_text.delta")
+        start = time.monotonic()
+        child.process.send_signal(signal.SIGTERM)
+        assert await child.ended() == 0
+        assert time.monotonic() - start < 2.5
+        with pytest.raises(ConnectionClosed):
+            while True:
+                await socket.read()
+
+
+async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    async with child_service(tmp_path, shutdown_grace_s=30) as child, connected(child.running) as socket:
+        await socket.create(**SLOW)
+        await socket.read_until("response.output_text.delta")
+        child.process.send_signal(signal.SIGINT)
+        await late_status(child)
+        start = time.monotonic()
+        child.process.send_signal(signal.SIGINT)
+        await child.ended()
+        assert time.monotonic() - start < 1.5
+
+
+async def test_it_ends_within_two_seconds_of_its_parent(tmp_path: Path) -> None:
+    async with child_service(tmp_path) as child, connected(child.running) as socket:
+        for lane in ("a", "b", "c"):
+            await socket.create(**SLOW, stream_id=lane)
+        await socket.read_until("response.output_text.delta")
+        start = time.monotonic()
+        child.let_go()
+        await child.ended()
+        assert time.monotonic() - start < 2
+
+
+async def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    """The real thing: a parent with the pipe's write end, killed without a chance to clean up."""
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
+    parent = await asyncio.create_subprocess_exec(
+        *("python3", str(script)), stdout=asyncio.subprocess.PIPE, env={**os.environ, "READY": str(tmp_path / "r.json")}
+    )
+    assert parent.stdout is not None
+    async with asyncio.timeout(20):
+        pid = int(await parent.stdout.readline())
+        parent.kill()
+        await parent.wait()
+        start = time.monotonic()
+        await eventually(lambda: not alive(pid))
+    assert time.monotonic() - start < 2
+
+
+PARENT = f"""
+import json, os, subprocess, sys, time
+read_end, write_end = os.pipe()
+settings = json.dumps({{"ready_file": os.environ["READY"], "parent_pipe_fd": read_end}})
+code = (
+    "import sys; from tests.support.service import settings_from_json;"
+    "from agent_core.responses_server.app import serve; sys.exit(serve(settings_from_json(sys.argv[1])))"
+)
+command = [{sys.executable!r}, "-c", code, settings]
+child = subprocess.Popen(command, pass_fds=[read_end], cwd={str(Path(__file__).parents[3])!r})
+os.close(read_end)
+while not os.path.exists(os.environ["READY"]):
+    time.sleep(0.01)
+print(child.pid, flush=True)
+time.sleep(60)
+"""
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and was not waited for counts as ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.parametrize(("calls", "code"), [(2, 0), (1, 1)])
+async def test_a_rollout_that_was_not_played_to_its_end_fails_the_process(
+    tmp_path: Path, calls: int, code: int
+) -> None:
+    rollout = tmp_path / "rollout.json"
+    rollout.write_text(json.dumps({"steps": [{"output": [{"text": "one"}]}, {"output": [{"text": "two"}]}]}))
+    async with child_service(tmp_path, rollout_file=rollout) as child:
+        async with connected(child.running) as socket:
+            await socket.response(input="go", store=False)
+        child.process.send_signal(signal.SIGTERM)
+        assert await child.ended() == 1
+
+
+async def test_a_service_that_can_not_start_says_why(tmp_path: Path) -> None:
+    """203.0.113.0/24 is for documentation: no machine has it."""
+    async with child_service(tmp_path, host="203.0.113.1") as child:
+        assert await child.ended() == 1
+        assert not child.ready_file.exists()
+        assert child.process.stderr is not None
+        assert b"ConfigError" in await child.process.stderr.read()
+
+
+async def test_no_key_and_no_content_in_the_log(tmp_path: Path) -> None:
+    secret = "the-secret-words"
+    async with child_service(tmp_path) as child:
+        async with connected(child.running) as socket:
+            await socket.response(input=secret, instructions=secret)
+            await socket.send('{"type":"response.create","input":[{"type":"' + secret + '"}]}')
+            await socket.read()
+        with pytest.raises(Exception, match="401"):
+            async with connect(child.running.ws_url, additional_headers={"Authorization": f"Bearer {secret}"}):
+                pass
+        child.process.send_signal(signal.SIGTERM)
+        await child.ended()
+        assert child.process.stderr is not None
+        assert secret.encode() not in await child.process.stderr.read()
