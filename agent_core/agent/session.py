@@ -1,7 +1,7 @@
 """A session: one conversation with its history, settings and workspace roots. It outlives turns and connections.
 
-The session owns the history, the model's connection and the policy of approvals; a `Turn` borrows them. Turns of one
-session run one after the other.
+The session owns the history, the model's connection, the policy of approvals and the one turn that may run; a `Turn`
+borrows them. Turns of one session run one after the other.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals import Approver, Policy
+from agent_core.agent import inbox
+from agent_core.agent.approvals import Policy
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
 from agent_core.agent.context import message, workspace_facts
 from agent_core.agent.history import History
+from agent_core.agent.inbox import Inbox, Input
 from agent_core.agent.limits import Limits
+from agent_core.agent.questions import Questions
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded
@@ -25,7 +28,7 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
+from agent_core.telemetry.events import SessionStarted, TurnFinished, TurnStarted
 from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace import Workspace
@@ -39,8 +42,9 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     toolbox: Toolbox
     workspace: Workspace
     policy: Policy
-    approver: Approver
+    questions: Questions
     limits: Limits
+    model_name: str
     instructions: str
     roots: tuple[Path, ...]
     emitter: Emitter
@@ -52,19 +56,46 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
+class TurnHandle(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that was started. `done` gives its outcome, also after a cancel; cancel it through `Session.cancel`."""
+
+    turn: str
+    task: str
+    started_ns: int
+    done: asyncio.Task[Outcome]
+    inbox: Inbox
+
+
 class Session:
-    """Build with `SessionParts`, `open` once, then `run_turn` as often as wanted, `close` at the end."""
+    """Build with `SessionParts`, `open` once, start turns one after the other, `close` at the end."""
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
         self.id = parts.history.header.id
+        self.turns: list[TurnHandle] = []
+        self._queued: list[str] = []
+        self._closed = False
         self._request = CallRequest(
-            model=parts.history.header.model,
+            model=parts.model_name,
             instructions=parts.instructions,
             tools=parts.toolbox.wire_json(),
             items=parts.history.items,
             options=parts.options,
         )
+
+    @property
+    def questions(self) -> Questions:
+        return self._parts.questions
+
+    @property
+    def model(self) -> str:
+        return self._request.model
+
+    @property
+    def running(self) -> TurnHandle | None:
+        """The turn that runs now."""
+        last = self.turns[-1] if self.turns else None
+        return last if last is not None and not last.done.done() else None
 
     async def open(self) -> None:
         """Announce the session, complete what a dead process left open, and warm the connection up."""
@@ -84,38 +115,88 @@ class Session:
             parts.history.append([message("developer", workspace_facts(parts.roots))])
         await parts.model.prewarm(self._request)
 
-    async def run_turn(self, task: str) -> Outcome:
-        """Run one turn. Errors that end it are in the outcome; CancelledError is passed on once all is tidy."""
+    def start_turn(self, task: str) -> TurnHandle:
+        """Start a turn and return at once. Raises UsageError for an empty task, or while another turn runs."""
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
+        if self.running is not None:
+            raise UsageError("a turn of this session runs already", code="turn_running", hint="steer or cancel it")
+        turn_id, started_ns, box = new_id("turn"), self._parts.clock.mono_ns(), Inbox()
+        handle = TurnHandle(
+            turn=turn_id,
+            task=task,
+            started_ns=self._parts.clock.wall_ns(),
+            done=asyncio.create_task(self._run(turn_id, task, started_ns, box), name=turn_id),
+            inbox=box,
+        )
+        self.turns.append(handle)
+        return handle
+
+    async def run_turn(self, task: str) -> Outcome:
+        """Start a turn and wait for its end; cancelling the wait cancels the turn, and is raised once all is tidy."""
+        handle = self.start_turn(task)
+        try:
+            return await asyncio.shield(handle.done)
+        except asyncio.CancelledError:
+            self.cancel(handle.turn)
+            await asyncio.wait({handle.done})
+            raise
+
+    def cancel(self, turn: str) -> bool:
+        """Cancel a running turn; False if it does not run. `TurnHandle.done` ends once nothing of it is left."""
+        running = self.running
+        if running is None or running.turn != turn:
+            return False
+        # A task cancelled before its first step would never run, so the cancel queues up behind that step.
+        asyncio.get_running_loop().call_soon(running.done.cancel)
+        return True
+
+    def steer(self, turn: str, text: str) -> Input:
+        """Say something to a turn while it runs. Raises UsageError (`unknown_turn`) for a turn of no such id."""
+        handle = next((each for each in self.turns if each.turn == turn), None)
+        if handle is None:
+            raise UsageError(f"no turn {turn!r} in this session", code="unknown_turn")
+        if self._closed or not text.strip():
+            return inbox.make(text, "refused")
+        if not handle.done.done() and handle.inbox.put(text):
+            return inbox.make(text, "steered")
+        self._queued.append(text)
+        return inbox.make(text, "queued")
+
+    async def close(self) -> None:
+        """End what runs and let go of the connection and the history."""
+        self._closed = True
+        if (running := self.running) is not None:
+            self.cancel(running.turn)
+            await asyncio.wait({running.done})
+        await self._parts.model.close()
+        self._parts.history.close()
+
+    async def _run(self, turn_id: str, task: str, started_ns: int, box: Inbox) -> Outcome:
+        """A turn from its first event to its last. Errors that end it, and a cancel, are in the outcome."""
         parts = self._parts
-        turn_id = new_id("turn")
-        started_ns = parts.clock.mono_ns()
         stages = StageClock(started_ns)
-        turn = self._turn(turn_id, stages)
+        turn = self._turn(turn_id, stages, box)
         parts.emitter.emit(TurnStarted(session=self.id, turn=turn_id))
         parts.front(TurnBegan(turn=turn_id, task=task))
         parts.workspace.changes.clear()
         outcome = turn.report("interrupted", "")
         try:
             parts.history.mark_turn(turn_id, "started")
-            parts.history.append([message("user", task)], turn_id)
+            queued, self._queued = self._queued, []
+            parts.history.append([message("user", text) for text in (*queued, task)], turn_id)
             outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = turn.report("cancelled", "cancelled")
-            raise
         except LooplineError as error:
             outcome = turn.report("failed", error.message, error)
             parts.front(Notice(severity="error", text=error.message + (f" ({error.hint})" if error.hint else "")))
         finally:
+            self._queued += box.abandon()
             self._finish(turn_id, outcome, stages, started_ns)
         return outcome
 
-    async def close(self) -> None:
-        await self._parts.model.close()
-        self._parts.history.close()
-
-    def _turn(self, turn_id: str, stages: StageClock) -> Turn:
+    def _turn(self, turn_id: str, stages: StageClock, box: Inbox) -> Turn:
         parts = self._parts
         return Turn(
             turn=turn_id,
@@ -127,7 +208,7 @@ class Session:
                 turn=turn_id,
                 toolbox=parts.toolbox,
                 policy=parts.policy,
-                approver=parts.approver,
+                questions=parts.questions,
                 stages=stages,
                 emitter=parts.emitter,
                 clock=parts.clock,
@@ -137,23 +218,23 @@ class Session:
             stages=stages,
             clock=parts.clock,
             front=parts.front,
+            inbox=box,
         )
 
     def _finish(self, turn_id: str, outcome: Outcome, stages: StageClock, started_ns: int) -> None:
         parts = self._parts
         ended_ns = parts.clock.mono_ns()
-        status: Status = outcome.status
-        parts.history.mark_turn(turn_id, status, outcome.text)
+        parts.history.mark_turn(turn_id, outcome.status, outcome.text)
         duration_ms = (ended_ns - started_ns) / 1e6
         parts.emitter.emit(
             TurnFinished(
                 session=self.id,
                 turn=turn_id,
-                status=status,
+                status=outcome.status,
                 duration_ms=duration_ms,
                 stages_ms=to_ms(stages.finish(ended_ns)),
                 calls=outcome.calls,
                 tools=outcome.tools,
             )
         )
-        parts.front(TurnEnded(turn=turn_id, status=status, text=outcome.text, duration_ms=duration_ms))
+        parts.front(TurnEnded(turn=turn_id, status=outcome.status, text=outcome.text, duration_ms=duration_ms))

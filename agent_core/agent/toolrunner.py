@@ -9,8 +9,9 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals import Approver, Decision, Policy, Question, subject_of
+from agent_core.agent.approvals import Decision, Policy, Question, subject_of
 from agent_core.agent.calls import Call
+from agent_core.agent.questions import Questions
 from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
 from agent_core.clock import Clock, new_id
 from agent_core.telemetry.emitter import Emitter
@@ -30,14 +31,14 @@ class ToolRunner:
         turn: str,
         toolbox: Toolbox,
         policy: Policy,
-        approver: Approver,
+        questions: Questions,
         stages: StageClock,
         emitter: Emitter,
         clock: Clock,
         front: Front,
     ) -> None:
         self._session, self._turn = session, turn
-        self._toolbox, self._policy, self._approver = toolbox, policy, approver
+        self._toolbox, self._policy, self._questions = toolbox, policy, questions
         self._stages, self._emitter, self._clock, self._front = stages, emitter, clock, front
         self.kinds: dict[str, Kind] = {spec.name: spec.kind for spec in toolbox.specs}
 
@@ -121,7 +122,7 @@ class ToolRunner:
         decision: Decision | None = None
         withdrawn = True
         try:
-            decision = await self._approver(question)
+            decision = await self._questions.ask(question, self._turn, self._clock.wall_ns())
             withdrawn = False
         finally:
             closed_ns = self._clock.mono_ns()

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.agent.calls import CANCELLED, CUT_OFF, Call, batches, calls_of, output_of, text_of
+from agent_core.agent.context import message
 from agent_core.agent.history import History
+from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Limits, Spent, check
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.updates import Front, Notice, TextDone, TextPiece, TextVoided
@@ -50,7 +52,9 @@ class Turn:
         stages: StageClock,
         clock: Clock,
         front: Front,
+        inbox: Inbox,
     ) -> None:
+        self._inbox = inbox
         self._turn, self._request, self._history = turn, request, history
         self._model, self._tools, self._limits = model, tools, limits
         self._stages, self._clock, self._front = stages, clock, front
@@ -60,15 +64,20 @@ class Turn:
         self._last_checks: str | None = None
 
     async def run(self) -> Outcome:
-        """Loop until a reply asks for no tool. Raises what ends the turn; the history is complete either way."""
+        """Loop until a reply asks for no tool and no input waits.
+
+        Raises what ends the turn; the history is complete either way.
+        """
         while True:
+            self._history.append([message("user", text) for text in self._inbox.take()], self._turn)
             self._spent.wall_s = (self._clock.mono_ns() - self._started_ns) / 1e9
             check(self._spent, self._limits)
             items = await self._call()
             calls = calls_of(items)
-            if not calls:
+            if calls:
+                await self._answer(calls)
+            elif self._inbox.close():
                 return self._outcome(text_of(items))
-            await self._answer(calls)
 
     async def _call(self) -> list[bytes]:
         """One model call: stream it to the front end, keep its items before anything acts on them."""

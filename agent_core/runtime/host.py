@@ -15,15 +15,21 @@ from agent_core.agent.approvals import Approver, Policy, nobody
 from agent_core.agent.context import instructions
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
+from agent_core.agent.questions import Questions
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.updates import Front, Notice, SessionOpened, no_front
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
-from agent_core.config import Loaded, Settings, TransportPolicy, config_dir, load, state_dir
+from agent_core.config import Loaded, Settings, TransportPolicy, config_dir, load, runtime_dir, state_dir
+from agent_core.control.lock import Holder, SessionLock
+from agent_core.control.messages import ControlError
+from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
+from agent_core.runtime.control import HostedSessions
 from agent_core.runtime.embedded import embedded_service
 from agent_core.runtime.endpoint import Endpoint, choose
+from agent_core.runtime.fronts import Fronts
 from agent_core.telemetry.emitter import Emitter, FanOut, Sink
 from agent_core.telemetry.journal import JournalSink
 from agent_core.telemetry.source import new_source
@@ -35,13 +41,15 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to host. `flags` are settings by field name, None where not given. `resume` names an earlier session.
 
     `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `python` overrides
-    the setting. `client` names the front end in telemetry.
+    the setting. `client` names the front end in telemetry. `remote_approvals`: an approval that the front end can't ask
+    stays open until somebody answers it over the control socket; False: it is denied.
     """
 
     roots: tuple[Path, ...]
     client: str
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict)
     resume: str | None = None
+    remote_approvals: bool = False
     use_venv: bool = False
     python: str | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
@@ -51,6 +59,7 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
     """A session ready for turns, and what a front end may look at."""
 
     session: Session
+    fronts: Fronts
     workspace: Workspace
     loaded: Loaded
     endpoint: Endpoint
@@ -85,7 +94,11 @@ async def host_session(
         journal = JournalSink(states, source)
         stack.callback(journal.close)
         emitter = Emitter(FanOut((journal, *sinks)), clock, source)
-        history = _history(options, states / "sessions", endpoint.model, roots, clock)
+        fronts = Fronts(front)
+        session_id = _session_id(options)
+        lock = SessionLock(states / "sessions" / f"{session_id}.lock", _holder(clock, None))
+        stack.callback(lock.release)
+        history = _history(options, session_id, states / "sessions", endpoint.model, roots, clock)
         stack.callback(history.close)
         workspace = Workspace(roots)
         toolbox = standard_toolbox(
@@ -102,44 +115,79 @@ async def host_session(
         else:
             model_settings = ModelSettings(base_url=endpoint.base_url, api_key=endpoint.api_key)
         model_settings = msgspec.structs.replace(model_settings, transport=_transport(settings))
-        model = ModelSession(model_settings, clock=clock, emitter=emitter, session_id=history.header.id)
         session = Session(
             SessionParts(
                 history=history,
-                model=model,
+                model=ModelSession(model_settings, clock=clock, emitter=emitter, session_id=session_id),
                 toolbox=toolbox,
                 workspace=workspace,
                 policy=Policy(settings.approve, settings.deny),
-                approver=approver,
+                questions=Questions(approver, remote=options.remote_approvals),
                 limits=Limits.of(settings),
+                model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,
                 emitter=emitter,
                 clock=clock,
-                front=front,
+                front=fronts,
                 client=options.client,
                 project=settings.project,
                 websocket_share=settings.websocket_share if settings.websocket_share < 1 else None,
             )
         )
         stack.push_async_callback(session.close)
+        await _offer_control(stack, options, session, fronts, settings.project, lock, clock)
         for key, path in loaded.ignored:
-            front(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
-        front(
-            SessionOpened(session=session.id, model=endpoint.model, endpoint=_shown(model_settings), note=endpoint.note)
+            fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
+        fronts(
+            SessionOpened(session=session_id, model=endpoint.model, endpoint=_shown(model_settings), note=endpoint.note)
         )
         await session.open()
-        yield Hosted(session=session, workspace=workspace, loaded=loaded, endpoint=endpoint)
+        yield Hosted(session=session, fronts=fronts, workspace=workspace, loaded=loaded, endpoint=endpoint)
 
 
-def _history(options: HostOptions, folder: Path, model: str, roots: tuple[Path, ...], clock: Clock) -> History:
+async def _offer_control(
+    stack: AsyncExitStack,
+    options: HostOptions,
+    session: Session,
+    fronts: Fronts,
+    project: str | None,
+    lock: SessionLock,
+    clock: Clock,
+) -> None:
+    """Offer the control socket; a session without one works, and says so once."""
+    hosted = HostedSessions()
+    hosted.add(session, fronts, options.client, project)
+    try:
+        server = await stack.enter_async_context(ControlServer(runtime_dir(options.env), hosted.handlers()))
+    except (ControlError, OSError) as error:
+        fronts(Notice(severity="warning", text=f"no control socket: {error}"))
+        return
+    stack.callback(server.end_session, session.id)
+    lock.write(_holder(clock, str(server.path)))
+
+
+def _holder(clock: Clock, socket: str | None) -> Holder:
+    return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
+
+
+def _session_id(options: HostOptions) -> str:
     if options.resume is None:
-        created = rfc3339(clock.wall_ns())
-        header = SessionHeader(id=new_id("sess"), created=created, roots=tuple(map(str, roots)), model=model)
-        return History.create(folder, header)
+        return new_id("sess")
     if not options.resume.replace("_", "").isalnum():
-        raise UsageError(f"no session is named {options.resume[:80]!r}")
-    return History.load(folder / f"{options.resume}.jsonl")
+        raise UsageError(f"no session is named {options.resume[:80]!r}", hint="`loopline sessions` lists them")
+    return options.resume
+
+
+def _history(
+    options: HostOptions, session_id: str, folder: Path, model: str, roots: tuple[Path, ...], clock: Clock
+) -> History:
+    if options.resume is not None:
+        return History.load(folder / f"{session_id}.jsonl")
+    created = rfc3339(clock.wall_ns())
+    return History.create(
+        folder, SessionHeader(id=session_id, created=created, roots=tuple(map(str, roots)), model=model)
+    )
 
 
 def _transport(settings: Settings) -> TransportPolicy:
