@@ -1,32 +1,36 @@
 """Measures what emitting costs, for benchmarks: per event, and as a share of a fast stream.
 
-Real parts throughout: emitter, journal thread, SQLite file. CPU time is that of the whole process, so what the
-writer thread does is in it.
+Real parts throughout: emitter, journal thread, SQLite file. CPU time is that of the whole process, so what the writer
+thread does is in it.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from agent_core.clock import SystemClock
-from agent_core.telemetry.calltimer import CallTimer
+from agent_core.clock import Clock, SystemClock
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.events import CallCompleted, CallFirstDelta, CallProgress, CallSent
+from agent_core.telemetry.events import CallSent
 from agent_core.telemetry.journal import JournalSink
 from agent_core.telemetry.source import new_source
 
 TOKENS_PER_S = 4_000
 
+Stream = Callable[[Emitter, Clock, int, int], None]
+"""Times and tells one streamed call as the product does: `stream(emitter, clock, deltas, step_ns)`. It reads the
+clock for its stamps, which moves on by `step_ns` at each reading, and gets through `deltas` deltas."""
+
 
 class EmitCost(msgspec.Struct, frozen=True):
     """`emit_us`: CPU of the emitting thread per event. `event_us`: of the whole process per event, writing included.
 
-    `delta_us`: CPU per delta of a stream of `TOKENS_PER_S` tokens/s, one token a delta, all of a call's events
-    included. `stream_share`: the same as a share of one core while the stream runs. `lost` must be 0 for the
-    figures to count.
+    `delta_us`: CPU of the process per delta of a stream of `TOKENS_PER_S` tokens/s, one token a delta, all events
+    of its call included. `stream_share`: the same as a share of one core while the stream runs. `lost` must be 0
+    for the figures to count.
     """
 
     events: int
@@ -37,7 +41,18 @@ class EmitCost(msgspec.Struct, frozen=True):
     lost: int
 
 
-def measure_emit_cost(state_dir: Path, *, events: int = 20_000, stream_s: float = 5.0) -> EmitCost:
+class _SteppingClock(SystemClock):
+    """A monotonic clock that moves on by a fixed step at each reading, so that a stream needs no waiting."""
+
+    def __init__(self, step_ns: int) -> None:
+        self._step_ns, self._now_ns = step_ns, 0
+
+    def mono_ns(self) -> int:
+        self._now_ns += self._step_ns
+        return self._now_ns
+
+
+def measure_emit_cost(state_dir: Path, stream: Stream, *, events: int = 20_000, stream_s: float = 5.0) -> EmitCost:
     """Writes a journal into `state_dir`. Takes about a second; alone on the machine is best."""
     source = new_source()
     sink = JournalSink(state_dir, source)
@@ -54,52 +69,21 @@ def measure_emit_cost(state_dir: Path, *, events: int = 20_000, stream_s: float 
         sink.flush(10)
         whole = time.process_time() - whole
 
-        stream = time.process_time()
-        deltas = _stream(emitter, stream_s)
+        deltas, step_ns = int(stream_s * TOKENS_PER_S), 1_000_000_000 // TOKENS_PER_S
+        streaming = time.process_time()
+        stream(emitter, _SteppingClock(step_ns), deltas, step_ns)
         sink.flush(10)
-        stream = time.process_time() - stream
+        streaming = time.process_time() - streaming
     finally:
         sink.close(10)
     return EmitCost(
         events=events,
         emit_us=own / events * 1e6,
         event_us=whole / events * 1e6,
-        delta_us=stream / deltas * 1e6,
-        stream_share=stream / stream_s,
+        delta_us=streaming / deltas * 1e6,
+        stream_share=streaming / stream_s,
         lost=sink.lost + sink.dropped,
     )
-
-
-def _stream(emitter: Emitter, seconds: float) -> int:
-    """What the model port does for one streamed call, on stamps of a stream that takes `seconds`; gives the deltas."""
-    deltas = int(seconds * TOKENS_PER_S)
-    step_ns = 1_000_000_000 // TOKENS_PER_S
-    emitter.emit(_sent("stream"))
-    timer = CallTimer(0)
-    for number in range(1, deltas + 1):
-        now_ns = number * step_ns
-        first = timer.delta("text", 4, now_ns)
-        if first is not None:
-            emitter.emit(
-                CallFirstDelta(call="stream", latency_ms=first.latency_ms, channel=first.channel, ttft_ms=first.ttft_ms)
-            )
-        sample = timer.progress(now_ns)
-        if sample is not None:
-            emitter.emit(
-                CallProgress(call="stream", output_tokens_est=sample.output_tokens_est, rate_est=sample.rate_est)
-            )
-    timing = timer.finish(deltas * step_ns)
-    emitter.emit(
-        CallCompleted(
-            call="stream",
-            status="completed",
-            duration_ms=timing.duration_ms,
-            ttft_ms=timing.ttft_ms,
-            deltas=timing.deltas,
-            chunk_gaps=timing.chunk_gaps,
-        )
-    )
-    return deltas
 
 
 def _sent(call: str) -> CallSent:

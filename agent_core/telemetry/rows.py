@@ -98,15 +98,22 @@ class CallRow(msgspec.Struct, kw_only=True):
         return self.cached_tokens / self.input_tokens
 
     @property
+    def latency_to_end_ms(self) -> float | None:
+        """From the latest attempt's sending to its end; None while it runs. `duration_ms` may hold more:
+        connecting, and attempts that failed."""
+        return None if self.ended_ns is None else (self.ended_ns - self.attempt_ns) / 1_000_000
+
+    @property
     def tpot_ms(self) -> float | None:
-        """Time per output token after the first: (duration - ttft) / (output_tokens - 1).
+        """Time per output token after the first: (latency - ttft) / (output_tokens - 1), of the latest attempt.
 
         None where that would mislead: less than two tokens, hidden reasoning, or a decode window that is both under 1 s
         and shorter than the TTFT (chenyme/grok2api#949).
         """
-        if self.duration_ms is None or self.ttft_ms is None or (self.output_tokens or 0) < 2:
+        latency_ms = self.latency_to_end_ms
+        if latency_ms is None or self.ttft_ms is None or (self.output_tokens or 0) < 2:
             return None
-        window_ms = self.duration_ms - self.ttft_ms
+        window_ms = latency_ms - self.ttft_ms
         hidden_reasoning = bool(self.reasoning_tokens) and self.channel != "reasoning"
         if window_ms <= 0 or hidden_reasoning or (window_ms < 1000 and window_ms < self.ttft_ms):
             return None
@@ -119,10 +126,11 @@ class CallRow(msgspec.Struct, kw_only=True):
 
     @property
     def e2e_rate(self) -> float | None:
-        """Output tokens over the whole call, in tokens per second."""
-        if self.output_tokens is None or not self.duration_ms:
+        """Output tokens over the whole latest attempt, in tokens per second."""
+        latency_ms = self.latency_to_end_ms
+        if self.output_tokens is None or not latency_ms:
             return None
-        return self.output_tokens / self.duration_ms * 1000
+        return self.output_tokens / latency_ms * 1000
 
     @property
     def rate(self) -> float | None:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.telemetry.calltimer import CallTimer
+from agent_core.model.timing import CallTimer, Channel, Pace
+from agent_core.telemetry import events as ev
+from agent_core.telemetry.emitter import Emitter, ListSink
 from agent_core.telemetry.figures import OTHER
 from agent_core.telemetry.prices import Price, PriceTable
 from agent_core.telemetry.rollup import Rollup
 from agent_core.telemetry.usage import normalise_usage
-from tests.support.telemetry import MS, Scene
+from tests.support.telemetry import MS, HandClock, Scene
 
 
 def test_cached_tokens_are_not_counted_twice() -> None:
@@ -71,30 +73,39 @@ def test_usage_repeated_on_several_events_is_not_summed() -> None:
 
 def test_ttft_is_anchored_on_the_first_delta_and_absent_without_one() -> None:
     """amd/gaia#2911, langfuse/langfuse#3046, #3554: TTFT was 0.0 s on warm runs, or the whole duration."""
-    warm = CallTimer(0)
-    warm.latency_ms(0)  # `response.created` comes at once on a warm connection and is no delta
-    told = warm.delta("text", 4, 12 * MS)
-    assert told is not None
-    assert told.ttft_ms == 12.0
-    whole = CallTimer(0).finish(900 * MS)
-    assert whole.ttft_ms is None
     scene = Scene()
     scene.start_turn()
-    call = scene.send()
+    warm = scene.send()
+    scene.emit(ev.CallFirstEvent(**scene.ids(warm), latency_ms=0.0))  # `response.created` comes at once and is no delta
+    scene.wait(12)
+    scene.delta(warm, 12)
+    scene.complete(warm, 12, 0.0, ttft_ms=12.0, deltas=1, output_tokens=1)
+    whole = scene.send()
     scene.wait(900)
-    scene.complete(call, 900, ttft_ms=None, deltas=0, input_tokens=5, output_tokens=5)
-    (row,) = Rollup().fold_all(scene.events).call_rows()
-    assert (row.ttft_ms, row.tpot_ms) == (None, None)
-    assert row.e2e_rate == pytest.approx(5 / 0.9)
+    scene.complete(whole, 900, ttft_ms=None, deltas=0, input_tokens=5, output_tokens=5)
+    first, second = Rollup().fold_all(scene.events).call_rows()
+    assert (first.latency_ms, first.ttft_ms) == (0.0, 12.0)
+    assert (second.ttft_ms, second.tpot_ms) == (None, None)
+    assert second.e2e_rate == pytest.approx(5 / 0.9)
 
 
 def test_ttft_of_a_reasoning_model() -> None:
     """kubernetes-sigs/inference-perf#559: TTFT was null or inflated where reasoning comes first."""
-    timer = CallTimer(0)
-    timer.delta("reasoning", 4, 80 * MS)
-    timer.delta("text", 4, 2_000 * MS)
-    timing = timer.finish(2_100 * MS)
-    assert (timing.ttft_ms, timing.visible_ttft_ms) == (80.0, 2_000.0)
+    clock, sink = HandClock(), ListSink()
+    timer = CallTimer(clock, Emitter(sink, clock, "h0-1-a"), Pace(), {"call": "c"})
+    timer.sent(
+        clock.mono_ns(), model="m", transport="websocket", reuse="first", input_items=1, size=1, size_full=1,
+        warmup=False, connection=None,
+    )  # fmt: skip
+    told: list[tuple[Channel, int]] = [("reasoning", 80), ("reasoning", 900), ("text", 1_020)]
+    for channel, after_ms in told:
+        clock.wait(after_ms)
+        timer.batch([b""])
+        timer.delta(channel, 4)
+        timer.settle()
+    timer.ended("completed", timer.timing())
+    (row,) = Rollup().fold_all(sink.events).call_rows()
+    assert (row.ttft_ms, row.visible_ttft_ms, row.channel) == (80.0, 2_000.0, "reasoning")
 
 
 def test_no_cache_ratio_before_there_is_one() -> None:
