@@ -126,7 +126,8 @@ class CallTimer:
         self._metrics = metrics
 
     def timing(self) -> CallTiming:
-        """The call's times as they stand now."""
+        """The call's times as they stand now, also amid a batch."""
+        self.settle()
         return CallTiming(
             duration_ms=_ms(self._clock.mono_ns() - self._began_ns),
             ttft_ms=None if self._first_ns is None else _ms(self._first_ns - self._sent_ns),

@@ -178,6 +178,15 @@ def test_hidden_reasoning_teaches_nothing() -> None:
     assert pace.chars_per_token == 4.0
 
 
+def test_a_call_that_ends_amid_a_batch_counts_what_came() -> None:
+    bench = Bench()
+    bench.clock.move(30)
+    bench.timer.batch([b"x"])
+    bench.timer.delta("text", 4)
+    end = bench.end(status="cancelled")
+    assert (end.ttft_ms, end.inference_ms, end.deltas) == (30, 0, 1)
+
+
 def test_a_failed_call_says_what_failed() -> None:
     end = Bench().end(status="failed", error=ConnectionLost("gone"), response_id="resp_1")
     assert (end.status, end.error_code, end.response_id) == ("failed", "connection_lost", "resp_1")
