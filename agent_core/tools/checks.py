@@ -16,7 +16,7 @@ from agent_core.tools import schema
 from agent_core.tools.background import off_loop
 from agent_core.tools.environment import Interpreter, find_interpreter
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
-from agent_core.tools.processes import Command, Outcome, run_command
+from agent_core.tools.processes import Processes
 from agent_core.tools.reports import Report, npm_report, pytest_report, unittest_report
 from agent_core.tools.runners import (
     Project,
@@ -28,6 +28,7 @@ from agent_core.tools.runners import (
     pytest_arguments,
     unittest_arguments,
 )
+from agent_core.tools.running import Command, Outcome
 from agent_core.tools.workspace import Workspace
 
 TIMEOUT_S = 600.0
@@ -65,6 +66,7 @@ class ChecksTool:
         self,
         workspace: Workspace,
         environment: Mapping[str, str],
+        processes: Processes,
         *,
         python: str | None,
         use_venv: bool,
@@ -72,6 +74,7 @@ class ChecksTool:
     ) -> None:
         self._workspace = workspace
         self._environment = environment
+        self._processes = processes
         self._python = python
         self._use_venv = use_venv
         self._timeout_s = timeout_s
@@ -88,7 +91,7 @@ class ChecksTool:
             plan = await self._plan(root, project, target, junit)
             if plan is None:
                 return _no_tests()
-            outcome = await run_command(
+            outcome = await self._processes.run(
                 Command(argv=plan.argv, cwd=str(root), environment=self._environment, timeout_s=self._timeout_s),
                 context.progress,
             )
@@ -139,7 +142,7 @@ class ChecksTool:
 
     async def _interpreter_has_pytest(self, path: str, root: Path) -> bool:
         if path not in self._has_pytest:
-            outcome = await run_command(
+            outcome = await self._processes.run(
                 Command(
                     argv=(path, "-c", _HAS_PYTEST),
                     cwd=str(root),

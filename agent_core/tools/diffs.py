@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
-from collections.abc import Sequence
+from collections import Counter
+from typing import Literal
 
 import msgspec
 
@@ -12,9 +14,13 @@ from agent_core.tools.text import to_newlines
 CONTEXT_LINES = 3
 
 MAX_COMPARED_LINES = 800
-"""A changed stretch with more lines on one side is shown as replaced as a whole: comparing it could take seconds."""
+"""Longer stretches are not compared line by line with each other: that could take seconds."""
 
-_Opcode = tuple[str, int, int, int, int]
+MAX_DEPTH = 8
+
+_Opcode = tuple[Literal["equal", "change"], int, int, int, int]
+_Match = tuple[int, int, int]
+"""Number of equal lines, and where they start in the old and in the new text."""
 
 
 class Diff(msgspec.Struct, frozen=True):
@@ -60,24 +66,82 @@ def _keep_ends(text: str) -> list[str]:
 
 
 def _opcodes(before: list[str], after: list[str]) -> list[_Opcode]:
+    """Stretches of equal and of changed lines, in order; neighbours are of different kinds."""
+    found: list[_Opcode] = []
+    i = j = 0
+    for size, at_old, at_new in [*_matches(before, after, 0, 0, 0), (0, len(before), len(after))]:
+        if i < at_old or j < at_new:
+            found.append(("change", i, at_old, j, at_new))
+        if size:
+            if found and found[-1][0] == "equal":
+                _, i0, _, j0, _ = found.pop()
+                found.append(("equal", i0, at_old + size, j0, at_new + size))
+            else:
+                found.append(("equal", at_old, at_old + size, at_new, at_new + size))
+        i, j = at_old + size, at_new + size
+    return found
+
+
+def _matches(old: list[str], new: list[str], i: int, j: int, depth: int) -> list[_Match]:
+    """Equal stretches of two lists of lines that start at `i` and `j`.
+
+    Long lists are cut at the lines that both have once, in the longest common order (patience diff).
+    """
     head = 0
-    limit = min(len(before), len(after))
-    while head < limit and before[head] == after[head]:
+    limit = min(len(old), len(new))
+    while head < limit and old[head] == new[head]:
         head += 1
     tail = 0
-    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+    while tail < limit - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
-    old, new = before[head : len(before) - tail], after[head : len(after) - tail]
-    found: list[_Opcode] = [("equal", 0, head, 0, head)] if head else []
-    if old or new:
-        if max(len(old), len(new)) > MAX_COMPARED_LINES:
-            middle: Sequence[_Opcode] = [("replace", 0, len(old), 0, len(new))]
-        else:
-            middle = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        found.extend((tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in middle)
+    found: list[_Match] = [(head, i, j)] if head else []
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    if middle_old and middle_new:
+        if max(len(middle_old), len(middle_new)) <= MAX_COMPARED_LINES:
+            blocks = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_matching_blocks()
+            found += [(block.size, i + head + block.a, j + head + block.b) for block in blocks if block.size]
+        elif depth < MAX_DEPTH:
+            found += _between_anchors(middle_old, middle_new, i + head, j + head, depth + 1)
     if tail:
-        found.append(("equal", len(before) - tail, len(before), len(after) - tail, len(after)))
+        found.append((tail, i + len(old) - tail, j + len(new) - tail))
     return found
+
+
+def _between_anchors(old: list[str], new: list[str], i: int, j: int, depth: int) -> list[_Match]:
+    anchors = _anchors(old, new)
+    found: list[_Match] = []
+    at_old = at_new = 0
+    for next_old, next_new in [*anchors, (len(old), len(new))] if anchors else ():
+        found += _matches(old[at_old:next_old], new[at_new:next_new], i + at_old, j + at_new, depth)
+        if next_old < len(old):
+            found.append((1, i + next_old, j + next_new))
+        at_old, at_new = next_old + 1, next_new + 1
+    return found
+
+
+def _anchors(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Places of lines that stand once on either side, as many as are in the same order on both."""
+    once_old, once_new = _once(old), _once(new)
+    pairs = [(once_old[line], once_new[line]) for line in once_old if line in once_new]
+    tops: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for index, (_, place) in enumerate(pairs):
+        size = bisect.bisect_left(tops, place)
+        before.append(ends[size - 1] if size else -1)
+        tops[size : size + 1] = [place]
+        ends[size : size + 1] = [index]
+    found: list[tuple[int, int]] = []
+    at = ends[-1] if ends else -1
+    while at >= 0:
+        found.append(pairs[at])
+        at = before[at]
+    return found[::-1]
+
+
+def _once(lines: list[str]) -> dict[str, int]:
+    counts = Counter(lines)
+    return {line: index for index, line in enumerate(lines) if counts[line] == 1}
 
 
 def _groups(opcodes: list[_Opcode]) -> list[list[_Opcode]]:

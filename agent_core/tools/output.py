@@ -10,6 +10,8 @@ from collections import deque
 
 MAX_OUTPUT_BYTES = 64_000
 
+RECENT_BYTES = 4096
+
 _TERMINAL = re.compile(
     "\x1b(?:"
     "\\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -79,14 +81,19 @@ def clean(data: bytes) -> str:
     return _CONTROL.sub("", text)
 
 
-class Lines:
-    """Cuts a byte stream into cleaned lines for people who watch. A line without end shows up once it is complete."""
+class LastLine:
+    """Follows a byte stream for people who watch: its last whole line at any moment, cleaned and cut."""
 
     def __init__(self, max_characters: int = 500) -> None:
-        self._rest = b""
+        self._recent = b""
         self._max = max_characters
 
-    def feed(self, data: bytes) -> list[str]:
-        *whole, rest = (self._rest + data).split(b"\n")
-        self._rest = rest[-4096:]
-        return [line[: self._max] for line in map(clean, whole) if line.strip()]
+    def feed(self, data: bytes) -> None:
+        self._recent = (self._recent + data)[-RECENT_BYTES:] if len(data) < RECENT_BYTES else data[-RECENT_BYTES:]
+
+    def take(self) -> str:
+        """The last whole line that is not empty; "" if none came since the last call."""
+        whole, _, rest = self._recent.rpartition(b"\n")
+        self._recent = rest
+        lines = [line for line in clean(whole).split("\n") if line.strip()]
+        return lines[-1][: self._max] if lines else ""

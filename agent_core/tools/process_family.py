@@ -33,6 +33,7 @@ class Member(msgspec.Struct, frozen=True):
 class _Stat(msgspec.Struct, frozen=True):
     state: str
     parent: int
+    group: int
     session: int
     start_ticks: int
 
@@ -47,47 +48,57 @@ class Family:
         first = _stat(leader)
         self._since = first.start_ticks if first is not None else None
 
+    def gone(self) -> bool:
+        """True if nobody is left. A process that forks all the time can slip through one look, hardly through two."""
+        return not self.members() and not (self.group_lives() and not self._zombies()) and not self.members()
+
+    def _zombies(self) -> bool:
+        """True if the group only lives on as dead processes that nobody took note of."""
+        table = _table() or {}
+        group = [stat for stat in table.values() if stat.group == self.leader]
+        return bool(group) and all(stat.state in "ZX" for stat in group)
+
     def members(self) -> list[Member]:
         """All live processes of the command at this moment; zombies do not count."""
         table = _table()
         if table is None:
             return [Member(self.leader, 0)] if _group_lives(self.leader) else []
         found = {pid for pid, stat in table.items() if stat.session == self.leader or pid == self.leader}
-        for pid, stat in table.items():
-            if (
-                pid not in found
-                and (self._since is None or stat.start_ticks >= self._since)
-                and self._carries_mark(pid)
-            ):
-                found.add(pid)
+        younger = (pid for pid, stat in table.items() if self._since is None or stat.start_ticks >= self._since)
+        found.update(pid for pid in younger if pid not in found and self._carries_mark(pid))
         _add_descendants(found, table)
         found.discard(os.getpid())
-        return [
-            Member(pid, table[pid].start_ticks)
-            for pid in sorted(found)
-            if pid in table and table[pid].state not in "ZX"
-        ]
+        living = ((pid, table[pid]) for pid in sorted(found) if pid in table and table[pid].state not in "ZX")
+        return [Member(pid, stat.start_ticks) for pid, stat in living]
 
     def group_lives(self) -> bool:
         """True if something is left of the command's first process group. Cheap: one system call."""
         return _group_lives(self.leader)
 
-    def signal(self, number: signal.Signals) -> list[Member]:
-        """Send `number` to all members; they are returned."""
+    def signal(self, *numbers: signal.Signals) -> list[Member]:
+        """Send the signals to all members; they are returned."""
         members = self.members()
         for member in members:
-            _send(member, number)
-        if not _PROC.is_dir():
+            _send(member, numbers)
+        # The group as a whole too, which reaches what is forked right now. While it lives, the number is its own.
+        for number in numbers if self.group_lives() else ():
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.leader, number)
         return members
 
     def _carries_mark(self, pid: int) -> bool:
-        try:
-            environment = (_PROC / str(pid) / "environ").read_bytes()
-        except OSError:
-            return False
-        return self._mark in environment.split(b"\0") or (self._pipe is not None and _holds(pid, self._pipe))
+        return self._mark in _environment(pid) or (self._pipe is not None and _holds(pid, self._pipe))
+
+
+def kill_marked(prefix: str) -> bool:
+    """SIGKILL to all processes whose mark starts with `prefix` and a dot. True if there was one."""
+    wanted = f"{MARK}={prefix}.".encode()
+    found = False
+    for pid, stat in (_table() or {}).items():
+        if pid != os.getpid() and any(entry.startswith(wanted) for entry in _environment(pid)):
+            _send(Member(pid, stat.start_ticks), (signal.SIGKILL,))
+            found = True
+    return found
 
 
 def command_line(member: Member) -> str:
@@ -117,7 +128,14 @@ def _stat(pid: int) -> _Stat | None:
         return None
     # proc(5): the name may hold anything, so count from its closing bracket: state is field 3.
     fields = raw[raw.rfind(b")") + 2 :].split()
-    return _Stat(fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    return _Stat(fields[0].decode(), int(fields[1]), int(fields[2]), int(fields[3]), int(fields[19]))
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _add_descendants(found: set[int], table: dict[int, _Stat]) -> None:
@@ -155,7 +173,7 @@ def _group_lives(group: int) -> bool:
     return True
 
 
-def _send(member: Member, number: signal.Signals) -> None:
+def _send(member: Member, numbers: tuple[signal.Signals, ...]) -> None:
     """Signal exactly this process, never a later one with its number."""
     try:
         handle = os.pidfd_open(member.pid)
@@ -164,7 +182,8 @@ def _send(member: Member, number: signal.Signals) -> None:
     try:
         now = _stat(member.pid)
         if now is not None and now.start_ticks == member.start_ticks:
-            with suppress(ProcessLookupError, PermissionError):
-                signal.pidfd_send_signal(handle, number)
+            for number in numbers:
+                with suppress(ProcessLookupError, PermissionError):
+                    signal.pidfd_send_signal(handle, number)
     finally:
         os.close(handle)

@@ -1,273 +1,47 @@
-"""Running a command and getting rid of it: own session, no stdin, time and output limits, nothing left behind.
+"""Commands of a session: each runs to its end, to a limit, or until cancelled, and leaves nothing behind.
 
-Owns the child process from its start until every process of its family is gone. All processes that a command started
-end with it, also those it left in the background.
+All processes that a command started end with it, also those it left in the background. What still got away, by closing
+all its files and leaving its session, ends when the session does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from typing import IO
+from collections.abc import Callable
 
-import msgspec
-
-from agent_core.errors import ToolError
-from agent_core.tools.output import MAX_OUTPUT_BYTES, Capture, Lines
-from agent_core.tools.process_family import MARK, Family, command_line
-
-TERM_GRACE_S = 0.4
-"""How long processes may take to end after SIGTERM; then comes SIGKILL."""
-
-KILL_LIMIT_S = 2.0
-KILL_ROUNDS = 20
-KILL_PAUSE_S = 0.005
-POLL_EVERY_S = 0.01
-LINGER_S = 0.1
-"""How long output may still come after the command itself ended."""
-
-MAX_TOTAL_BYTES = 256_000_000
-"""A command that prints more is stopped."""
-
-_CHUNK_BYTES = 65_536
-_PROGRESS_EVERY_S = 0.05
+from agent_core.tools.process_family import kill_marked
+from agent_core.tools.running import KILL_PAUSE_S, KILL_ROUNDS, Command, Outcome, Running
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """`timeout_s` is the time limit; the environment is complete (nothing is inherited)."""
+class Processes:
+    """Runs the commands of one session. Call `close` at its end."""
 
-    argv: Sequence[str]
-    cwd: str
-    environment: Mapping[str, str]
-    timeout_s: float
-    max_output_bytes: int = MAX_OUTPUT_BYTES
-    stdin: bytes = b""
-    """What the command may read; then comes the end of the file."""
-    raw: bool = False
-    """True: the bytes as printed are wanted, `Outcome.raw`, and no text."""
+    def __init__(self) -> None:
+        self._mark = secrets.token_hex(8)
+        self._count = 0
 
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """`exit_code` as a shell would report it (128 + signal); None if a limit ended the command.
-
-    `stopped_by`: "" or the limit, "time" or "output". `ended` names processes that were still there when the command
-    was over and were ended; `survivors` could not be.
-    """
-
-    exit_code: int | None
-    output: str
-    total_bytes: int
-    duration_s: float
-    stopped_by: str = ""
-    ended: tuple[str, ...] = ()
-    survivors: tuple[int, ...] = ()
-    raw: bytes = b""
-
-
-async def run_command(command: Command, progress: Callable[[str], None] = lambda line: None) -> Outcome:
-    """Run to the end, to a limit, or until cancelled; no process of the command is alive afterwards.
-
-    Raises ToolError if the program can't be started, and CancelledError after everything was killed.
-    """
-    running = _Running(command, progress)
-    try:
-        await running.wait()
-        await running.settle()
-        return running.outcome()
-    except asyncio.CancelledError:
-        await running.end()
-        raise
-    finally:
-        running.close()
-
-
-class _Running:
-    """A started command. `close` must be called; it kills what may still live."""
-
-    def __init__(self, command: Command, progress: Callable[[str], None]) -> None:
-        self._command = command
-        self._progress = progress
-        self._loop = asyncio.get_running_loop()
-        self._capture = Capture(command.max_output_bytes)
-        self._lines = Lines()
-        self._next_progress = 0.0
-        self._exited: asyncio.Future[None] = self._loop.create_future()
-        self._end_of_output: asyncio.Future[None] = self._loop.create_future()
-        self._flooded: asyncio.Future[None] = self._loop.create_future()
-        self._stopped_by = ""
-        self._ended: list[str] = []
-        self._survivors: tuple[int, ...] = ()
-        self._started = time.monotonic()
-        mark = secrets.token_hex(8)
-        self._output, writer = os.pipe()
+    async def run(self, command: Command, progress: Callable[[str], None] = lambda line: None) -> Outcome:
+        """Raises ToolError if the program can't be started, and CancelledError after everything was killed."""
+        running = self.start(command, progress)
         try:
-            self._process = _start(command, mark, writer)
-        except BaseException:
-            os.close(self._output)
+            await running.wait()
+            await running.settle()
+            return running.outcome()
+        except asyncio.CancelledError:
+            await running.end()
             raise
         finally:
-            os.close(writer)
-        self._poller: asyncio.TimerHandle | None = None
-        self._family = Family(self._process.pid, mark, self._output)
-        os.set_blocking(self._output, False)
-        self._loop.add_reader(self._output, self._on_output)
-        self._exit_handle = _exit_handle(self._process.pid)
-        if self._exit_handle is None:
-            self._poll()
-        else:
-            self._loop.add_reader(self._exit_handle, self._on_exit)
+            running.close()
 
-    async def wait(self) -> None:
-        """Until the command's own process ended or a limit was reached."""
-        await asyncio.wait(
-            (self._exited, self._flooded), timeout=self._command.timeout_s, return_when=asyncio.FIRST_COMPLETED
-        )
-        if not self._exited.done():
-            self._stopped_by = "output" if self._flooded.done() else "time"
+    def start(self, command: Command, progress: Callable[[str], None] = lambda line: None) -> Running:
+        """A command that goes on by itself; the caller ends and closes it."""
+        self._count += 1
+        return Running(command, f"{self._mark}.{self._count}", progress)
 
-    async def settle(self) -> None:
-        """Take the last output and end what the command left behind."""
-        if self._stopped_by:
-            await self.end()
-            return
-        if not self._end_of_output.done():
-            await asyncio.wait((self._end_of_output,), timeout=LINGER_S)
-        if not self._end_of_output.done() or self._family.group_lives():
-            self._ended = [command_line(member) for member in self._family.members()]
-            await self.end()
-
-    async def end(self) -> None:
-        """SIGTERM to the whole family, SIGKILL to what is left of it; at once if cancelled meanwhile."""
-        try:
-            self._family.signal(signal.SIGTERM)
-            self._family.signal(signal.SIGCONT)
-            if not await self._gone(TERM_GRACE_S, None):
-                await self._gone(KILL_LIMIT_S, signal.SIGKILL)
-        finally:
-            self._survivors = self._kill_now()
-        if not self._end_of_output.done():
-            await asyncio.wait((self._end_of_output,), timeout=LINGER_S)
-
-    def _kill_now(self) -> tuple[int, ...]:
-        """SIGKILL until nobody is left, without giving up control; who resists is returned."""
-        for _ in range(KILL_ROUNDS):
-            members = self._family.signal(signal.SIGKILL)
-            if not members:
-                return ()
-            time.sleep(KILL_PAUSE_S)
-        return tuple(member.pid for member in self._family.members())
-
-    async def _gone(self, limit_s: float, number: signal.Signals | None) -> bool:
-        deadline = time.monotonic() + limit_s
-        pause_s = 0.004
-        while True:
-            if number is not None:
-                self._family.signal(number)
-            if not self._family.members():
-                return True
-            left_s = deadline - time.monotonic()
-            if left_s <= 0:
-                return False
-            await asyncio.sleep(min(pause_s, left_s))
-            pause_s = min(pause_s * 2, 0.05)
-
-    def outcome(self) -> Outcome:
-        code = self._process.returncode
-        return Outcome(
-            exit_code=None if self._stopped_by or code is None else (code if code >= 0 else 128 - code),
-            output="" if self._command.raw else self._capture.text(),
-            raw=self._capture.kept() if self._command.raw else b"",
-            total_bytes=self._capture.total_bytes,
-            duration_s=time.monotonic() - self._started,
-            stopped_by=self._stopped_by,
-            ended=tuple(self._ended),
-            survivors=self._survivors,
-        )
-
-    def close(self) -> None:
-        """Release everything; never waits long."""
-        for handle in (self._output, self._exit_handle):
-            if handle is not None:
-                self._loop.remove_reader(handle)
-                os.close(handle)
-        if self._poller is not None:
-            self._poller.cancel()
-        if self._process.returncode is None:
-            self._process.kill()
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(KILL_LIMIT_S)
-
-    def _on_exit(self) -> None:
-        if self._process.poll() is not None:
-            if self._exit_handle is not None:
-                self._loop.remove_reader(self._exit_handle)
-            if not self._exited.done():
-                self._exited.set_result(None)
-
-    def _poll(self) -> None:
-        """Looks for the exit where the system has no handle for it (macOS)."""
-        self._on_exit()
-        if not self._exited.done():
-            self._poller = self._loop.call_later(POLL_EVERY_S, self._poll)
-
-    def _on_output(self) -> None:
-        try:
-            data = os.read(self._output, _CHUNK_BYTES)
-        except BlockingIOError:
-            return
-        if not data:
-            self._loop.remove_reader(self._output)
-            if not self._end_of_output.done():
-                self._end_of_output.set_result(None)
-            return
-        self._capture.feed(data)
-        if self._capture.total_bytes > MAX_TOTAL_BYTES and not self._flooded.done():
-            self._flooded.set_result(None)
-        lines = self._lines.feed(data)
-        if lines and time.monotonic() >= self._next_progress:
-            self._next_progress = time.monotonic() + _PROGRESS_EVERY_S
-            self._progress(lines[-1])
-
-
-def _exit_handle(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):
-        return None
-
-
-@contextmanager
-def _input(data: bytes) -> Iterator[int | IO[bytes]]:
-    if not data:
-        yield subprocess.DEVNULL
-        return
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.seek(0)
-        yield file
-
-
-def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
-    try:
-        with _input(command.stdin) as stdin:
-            return subprocess.Popen(
-                list(command.argv),
-                stdin=stdin,
-                stdout=writer,
-                stderr=writer,
-                cwd=command.cwd,
-                env={**command.environment, MARK: mark},
-                start_new_session=True,
-            )
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it holds a NUL character"
-        raise ToolError(
-            f"can't start {command.argv[0]}: {reason or type(error).__name__}", code="not_started"
-        ) from error
+    async def close(self) -> None:
+        """End what is left of any command."""
+        for _ in range(KILL_ROUNDS if self._count else 0):
+            if not kill_marked(self._mark):
+                return
+            await asyncio.sleep(KILL_PAUSE_S)

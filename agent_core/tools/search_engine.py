@@ -17,7 +17,8 @@ import msgspec
 from agent_core.errors import ToolError
 from agent_core.tools.background import Job, off_loop
 from agent_core.tools.pattern import is_quick
-from agent_core.tools.processes import Command, run_command
+from agent_core.tools.processes import Processes
+from agent_core.tools.running import Command
 from agent_core.tools.scan import Bounds, Found, Hit, Limits, Query, Start, files_of, scan
 from agent_core.tools.scan_child import Task
 from agent_core.tools.workspace import Workspace
@@ -36,10 +37,17 @@ class SearchEngine:
     """`ripgrep` is the program to use, None for none."""
 
     def __init__(
-        self, workspace: Workspace, environment: Mapping[str, str], limits: Limits, limit_s: float, ripgrep: str | None
+        self,
+        workspace: Workspace,
+        environment: Mapping[str, str],
+        processes: Processes,
+        limits: Limits,
+        limit_s: float,
+        ripgrep: str | None,
     ) -> None:
         self._workspace = workspace
         self._environment = environment
+        self._processes = processes
         self._limits = limits
         self._limit_s = limit_s
         self._ripgrep = ripgrep
@@ -71,7 +79,7 @@ class SearchEngine:
             buffers=self._workspace.open_texts(),
             only=only,
         )
-        outcome = await run_command(
+        outcome = await self._processes.run(
             Command(
                 argv=(sys.executable, "-I", "-c", "from agent_core.tools.scan_child import main; main()"),
                 cwd=str(self._workspace.root),
@@ -103,7 +111,7 @@ class SearchEngine:
         """Those of `files` that hold `needle`, by ripgrep; None if it failed."""
         found: set[str] = set()
         for batch in _batches(files):
-            outcome = await run_command(
+            outcome = await self._processes.run(
                 Command(
                     argv=(str(self._ripgrep), *_RIPGREP_OPTIONS, f"--regexp={needle}", "--", *batch),
                     cwd=root,

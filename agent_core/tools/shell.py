@@ -9,7 +9,8 @@ from typing import Any
 
 from agent_core.tools import schema
 from agent_core.tools.port import ResultStatus, ToolContext, ToolResult, ToolSpec
-from agent_core.tools.processes import MAX_TOTAL_BYTES, Command, Outcome, run_command
+from agent_core.tools.processes import Processes
+from agent_core.tools.running import MAX_TOTAL_BYTES, Command, Outcome
 from agent_core.tools.workspace import Workspace
 
 DEFAULT_TIMEOUT_S = 120
@@ -28,13 +29,14 @@ class ShellTool:
         kind="command",
     )
 
-    def __init__(self, workspace: Workspace, environment: Mapping[str, str]) -> None:
+    def __init__(self, workspace: Workspace, environment: Mapping[str, str], processes: Processes) -> None:
         self._workspace = workspace
         self._environment = environment
+        self._processes = processes
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         timeout_s: int = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
-        outcome = await run_command(
+        outcome = await self._processes.run(
             Command(
                 argv=(_shell(), "-c", arguments["command"]),
                 cwd=str(self._workspace.root),

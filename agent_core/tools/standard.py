@@ -13,6 +13,7 @@ from agent_core.tools.files import ListTool, ReadTool
 from agent_core.tools.patch import PatchTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
+from agent_core.tools.processes import Processes
 from agent_core.tools.search import SearchTool
 from agent_core.tools.shell import ShellTool
 from agent_core.tools.toolbox import Toolbox
@@ -37,15 +38,16 @@ def standard_toolbox(
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
+    processes = Processes()
     tools: list[Tool] = [
         ListTool(workspace),
         ReadTool(workspace),
-        SearchTool(workspace, commands),
+        SearchTool(workspace, commands, processes),
         EditTool(workspace),
         PatchTool(workspace),
-        ShellTool(workspace, commands),
-        ChecksTool(workspace, commands, python=python, use_venv=trusted or use_venv),
+        ShellTool(workspace, commands, processes),
+        ChecksTool(workspace, commands, processes, python=python, use_venv=trusted or use_venv),
         DiagnosticsTool(workspace, diagnostics),
         PlanTool(),
     ]
-    return Toolbox(tools)
+    return Toolbox(tools, closing=(processes,))

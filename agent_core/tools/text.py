@@ -143,7 +143,7 @@ class View:
         """`raw` after several replacements, in order of place and without overlap.
 
         Only what differs is touched, so the line ends of equal lines around it stay as they are. New line ends follow
-        those they replace, else the line before, else the most frequent one.
+        those they replace, else the line that they end up in, else the line before, else the most frequent one.
         """
         pieces: list[str] = []
         done = 0
@@ -160,7 +160,7 @@ class View:
         return _joined([*pieces, self.raw[done:]])
 
     def _newline_near(self, first: int, last: int) -> str:
-        inside = _LINE_END.search(self.raw, first, last)
+        inside = _LINE_END.search(self.raw, first, last) or _LINE_END.search(self.raw, last)
         if inside is not None:
             return inside.group()
         before = max(self.raw.rfind("\n", 0, first), self.raw.rfind("\r", 0, first))

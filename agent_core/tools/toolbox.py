@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import msgspec
 
@@ -18,17 +18,17 @@ MAX_WIRE_BYTES = 4096
 """The definitions of the agent's own tools are sent with each call, so they stay within so many bytes of JSON."""
 
 
-@runtime_checkable
 class Closing(Protocol):
-    """A tool that holds something (processes) and wants to be told when the toolbox ends."""
+    """What tools hold (processes), to be told when the toolbox ends."""
 
     async def close(self) -> None: ...
 
 
 class Toolbox:
-    """`tools` in the order in which the model sees them."""
+    """`tools` in the order in which the model sees them. `closing` ends with the toolbox, in this order."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], *, closing: Sequence[Closing] = ()) -> None:
+        self._closing = tuple(closing)
         self._tools = {tool.spec.name: tool for tool in tools}
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
         self._wire = msgspec.json.encode([_wire_form(spec) for spec in self.specs])
@@ -60,9 +60,8 @@ class Toolbox:
 
     async def close(self) -> None:
         """End what the tools hold. Call once; the toolbox can't be used afterwards."""
-        for tool in self._tools.values():
-            if isinstance(tool, Closing):
-                await tool.close()
+        for held in self._closing:
+            await held.close()
 
     def _find(self, name: str) -> Tool:
         tool = self._tools.get(name)
