@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Route, WebSocketRoute
 
 from agent_core.clock import Clock, SystemClock
-from agent_core.errors import EngineError
+from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.auth import AuthMiddleware, Guard
 from agent_core.responses_server.engines.registry import build_registry
@@ -79,7 +79,10 @@ def build_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        await service.pipeline.store.open()
+        try:
+            await service.pipeline.store.open()
+        except StateError as error:
+            service.start_error = error
         loading = asyncio.create_task(_load(service))
         try:
             yield

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,10 +56,13 @@ class Pipeline:
     keep_screens: bool = True
 
     async def run(self, call: Call, sink: Sink) -> None:
-        """Produce one response. Raises ConnectionLost if its client is gone, CancelledError if the server stops it."""
+        """Produce one response, or at once its end if it was stopped before it started.
+
+        Raises ConnectionLost if its client is gone, CancelledError if the server gives up.
+        """
         run = _Run(self, call, sink)
         try:
-            await run.respond()
+            await (run.respond() if call.stop is None else run.stopped())
         except asyncio.CancelledError:
             run.forget_engine_memory()
             if call.stop not in ("cancelled", "expired"):
@@ -75,15 +79,10 @@ class Pipeline:
         except LooplineError as error:
             run.forget_engine_memory()
             await run.failed(error)
-        except Exception:
-            log.exception("a response failed by a fault of the service")
+        except Exception as error:
+            log.error("a response failed by a fault of the service: %s", _place(error))
             run.forget_engine_memory()
             await run.failed(ServiceError("The service failed; it is not your request.", code="server_error"))
-
-    async def withdrawn(self, call: Call, sink: Sink) -> None:
-        """Answer a call that was cancelled while it was queued."""
-        call.stop = "cancelled"
-        await _Run(self, call, sink).stopped()
 
 
 class _Run:
@@ -120,6 +119,8 @@ class _Run:
 
     async def stopped(self) -> None:
         """End as the shell's `stop` says."""
+        if self._call.stop == "gone":
+            raise ConnectionLost("the client has left")
         if self._call.stop == "expired":
             await self.failed(ServiceError("The connection's lifetime is over.", code=LIMIT_CODE, status=400))
             return
@@ -278,3 +279,10 @@ class _Run:
             output_tokens=sum(rendered.text_tokens),
             reasoning_tokens=sum(rendered.text_tokens[at] for at in ladder.reasoning_items),
         )
+
+
+def _place(error: Exception) -> str:
+    """Kind and place of an error, without its text: that may quote what a client sent."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else "nowhere"
+    return f"{type(error).__name__} at {where}"

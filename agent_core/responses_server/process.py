@@ -36,11 +36,20 @@ IDLE_HTTP_S = 75
 
 
 def run_process(settings: ServeSettings, app: ASGIApp, service: Service) -> int:
-    """Serve until told to end. Returns the exit code. Raises ConfigError if the address can't be used."""
+    """Serve until told to end. Returns the exit code.
+
+    Raises ConfigError if the address or the ready file can't be used, StateError if the store can't.
+    """
+    if settings.ready_file is not None and not settings.ready_file.parent.is_dir():
+        raise ConfigError("serve", "ready-file", "a file in a folder that exists", got=str(settings.ready_file))
     sock = bind(settings.host, settings.port)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if settings.ready_file is not None:
+        settings.ready_file.unlink(missing_ok=True)
     server = _Server(uvicorn_config(app), settings, service, sock)
     server.run(sockets=[sock])
+    if service.start_error is not None:
+        raise service.start_error
     return 1 if service.failed or not server.started else 0
 
 
@@ -54,6 +63,7 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=IDLE_HTTP_S,
         timeout_graceful_shutdown=CLOSING_S,
     )
@@ -69,7 +79,8 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if not self.started:
+        if not self.started or self._service.start_error is not None:
+            self.should_exit = True
             return
         loop = asyncio.get_running_loop()
         for number in SIGNALS:
@@ -101,7 +112,9 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
     def _parent_pipe(self, fd: int) -> None:
-        """Nothing is ever written to the pipe, so it can be read only when its writer is gone."""
+        """The pipe can be read: at its end of file the parent is gone."""
+        if os.read(fd, 4096):
+            return
         asyncio.get_running_loop().remove_reader(fd)
         timer = threading.Timer(ORPHAN_LIMIT_S, os._exit, (1,))
         timer.daemon = True

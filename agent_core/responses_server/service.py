@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_core.clock import Clock
+from agent_core.errors import StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.engines.registry import EngineRegistry
 from agent_core.responses_server.pipeline import Pipeline
@@ -25,7 +26,7 @@ class Live(Protocol):
 class Service:
     """`live`: open WebSockets and running requests. `draining`: the service is on its way out and takes nothing new.
 
-    `failed`: it did not end as it should; its process says so by its exit code.
+    `start_error`: why it can't serve. `failed`: it did not end as it should; its process says so by its exit code.
     """
 
     settings: ServeSettings
@@ -35,6 +36,7 @@ class Service:
     pipeline: Pipeline
     live: set[Live] = field(default_factory=set)
     draining: bool = False
+    start_error: StateError | None = None
     failed: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -26,10 +26,10 @@ from agent_core.protocol.server_connection import (
     RefuseSteer,
     ServerConnection,
     Start,
-    Stop,
     Withdraw,
 )
-from agent_core.responses_server.call import Call
+from agent_core.protocol.server_connection import Stop as StopAction
+from agent_core.responses_server.call import Call, Stop
 from agent_core.responses_server.ladder import Frame
 from agent_core.responses_server.refusals import refusal_data, steer_refusal_data
 from agent_core.responses_server.remembered import Remembered
@@ -83,7 +83,14 @@ class _Job:
 @dataclass(eq=False)
 class _Running:
     call: Call
-    task: asyncio.Task[None]
+    task: asyncio.Task[None] | None = None
+    begun: bool = False
+
+    def stop(self, cause: Stop) -> None:
+        """A task that is cancelled before its first step would never run at all, and nobody would be answered."""
+        self.call.stop = cause
+        if self.begun and self.task is not None:
+            self.task.cancel()
 
 
 class _Connection:
@@ -170,11 +177,16 @@ class _Connection:
             job = _Job(event, stages, admitted_ns)
             previous = event.previous_response_id
             return self._machine.create(now_s, event.stream_id, previous, job, size=len(text))
-        if isinstance(event, ResponseCancel):
+        if isinstance(event, ResponseCancel) and not self._is_over(event.response_id):
             return self._machine.on(Input.CANCEL, now_s, event.stream_id)
         if isinstance(event, ResponseSteer):
             return self._machine.on(Input.STEER, now_s, event)
         return self._machine.on(Input.IGNORABLE, now_s)
+
+    def _is_over(self, response_id: str | None) -> bool:
+        """Whether a cancel names a response that does not run; its lane may already be busy with the next one."""
+        ladders = [running.call.ladder for running in self._running.values()]
+        return response_id is not None and response_id not in [one.response.id for one in ladders if one is not None]
 
     def _bad_frame(self, error: WireError) -> list[Action]:
         return self._machine.on(Input.BAD_FRAME, self._service.now_s(), error)
@@ -184,13 +196,14 @@ class _Connection:
             match action:
                 case Start(ticket):
                     self._start(ticket)
-                case Stop(ticket, cause):
+                case StopAction(ticket, cause):
                     running = self._running.get(ticket)
                     if running is not None:
-                        running.call.stop = cause
-                        running.task.cancel()
+                        running.stop(cause)
                 case Withdraw(ticket):
-                    await self._service.pipeline.withdrawn(self._call(ticket), _Answer(self, None))
+                    call = self._call(ticket)
+                    call.stop = "cancelled"
+                    await self._service.pipeline.run(call, _Answer(self, None))
                 case Refuse(code, cause, stream_id):
                     await self.write([refusal_data(code, cause, stream_id)])
                 case RefuseSteer(code, steer, stream_id):
@@ -203,11 +216,10 @@ class _Connection:
         self._room.set()
 
     def _start(self, ticket: Ticket) -> None:
-        call = self._call(ticket)
-        task = asyncio.create_task(self._respond(ticket, call))
-        self._running[ticket] = _Running(call, task)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        running = self._running[ticket] = _Running(self._call(ticket))
+        running.task = asyncio.create_task(self._respond(ticket, running))
+        self._tasks.add(running.task)
+        running.task.add_done_callback(self._tasks.discard)
 
     def _call(self, ticket: Ticket) -> Call:
         job = ticket.payload
@@ -226,10 +238,11 @@ class _Connection:
             timing=self._timing,
         )
 
-    async def _respond(self, ticket: Ticket, call: Call) -> None:
+    async def _respond(self, ticket: Ticket, running: _Running) -> None:
+        running.begun = True
         answer = _Answer(self, ticket)
         try:
-            await self._service.pipeline.run(call, answer)
+            await self._service.pipeline.run(running.call, answer)
         except ConnectionLost:
             log.debug("connection %s: the client left during a response", self.id)
         finally:

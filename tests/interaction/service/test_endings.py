@@ -216,3 +216,46 @@ async def test_many_connections_come_and_go() -> None:
         async with asyncio.timeout(30):
             await asyncio.gather(*(visit(number) for number in range(40)))
         await eventually(lambda: not running.service.live)
+
+
+@pytest.mark.parametrize("model", ["scripted", "scripted:slow"])
+async def test_a_cancel_right_behind_its_create(service: Running, model: str) -> None:
+    """Both frames are read before the response takes its first step; it is still answered, and the lane is free."""
+    async with connected(service) as socket:
+        for _ in range(20):
+            await asyncio.gather(
+                socket.create(model=model, input="go", store=False), socket.send({"type": "response.cancel"})
+            )
+            last = (await socket.finish(timeout_s=2))[-1]
+            assert last["type"] in ("response.incomplete", "response.completed")
+        await socket.response(input="go")
+
+
+async def test_a_cancel_that_names_its_response(service: Running) -> None:
+    async with connected(service) as socket:
+        old = await socket.response(input="go")
+        response_id = await start_slow(socket)
+        await socket.send({"type": "response.cancel", "response_id": old["id"]})
+        assert (await socket.read())["type"] == "response.output_text.delta"
+        await socket.send({"type": "response.cancel", "response_id": response_id})
+        assert (await socket.finish())[-1]["response"]["status"] == "cancelled"
+
+
+async def test_a_fault_of_the_service_is_told_and_logged_without_content(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running_service() as running:
+        engine = running.service.registry.find("scripted")
+        assert engine is not None
+
+        def break_down(request: Any) -> Any:
+            raise ZeroDivisionError(f"broke on {request.items[0].content}")
+
+        monkeypatch.setattr(engine, "stream", break_down)
+        async with connected(running) as socket:
+            last = await socket.call(input="the secret words", store=False)
+            assert (last["type"], last["response"]["error"]["code"]) == ("response.failed", "server_error")
+            again = await socket.call(input="x", generate=False, store=False)
+            assert again["type"] == "response.completed"
+    assert "ZeroDivisionError" in caplog.text
+    assert "secret" not in caplog.text

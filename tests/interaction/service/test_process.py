@@ -196,3 +196,14 @@ async def test_no_key_and_no_content_in_the_log(tmp_path: Path) -> None:
         await child.ended()
         assert child.process.stderr is not None
         assert secret.encode() not in await child.process.stderr.read()
+
+
+async def test_a_store_that_can_not_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "broken.db").write_bytes(b"this is no database, however long it is looked at" * 50)
+    async with child_service(tmp_path, store=f"sqlite:///{tmp_path}/broken.db") as child:
+        assert await child.ended() == 1
+        assert not child.ready_file.exists()
+        assert child.process.stderr is not None
+        said = await child.process.stderr.read()
+    assert b"StateError" in said
+    assert b"broken.db" in said
