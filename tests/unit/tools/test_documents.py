@@ -1,0 +1,71 @@
+"""Open buffers of a host come before the disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.tools import Bench
+from tests.support.tools_buffers import Buffers
+
+
+@pytest.fixture
+def buffers() -> Buffers:
+    return Buffers()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, buffers: Buffers) -> Bench:
+    bench = Bench(tmp_path, documents=buffers)
+    bench.write("a.txt", "saved\n")
+    buffers.open(tmp_path / "a.txt", "typed\r\nnot saved\r\n")
+    return bench
+
+
+# codex#41104: unsaved text was neither seen nor kept.
+async def test_read_answers_from_the_buffer_and_says_so(bench: Bench) -> None:
+    assert await bench.ok("read", path="a.txt") == (
+        "a.txt lines 1-2 of 2\n1\ttyped\n2\tnot saved\n[from the editor's buffer, version 1, unsaved changes]"
+    )
+
+
+# vscode#326041, cline#12636: an edit went to disk beside the buffer.
+async def test_an_edit_goes_through_the_buffer(bench: Bench, buffers: Buffers) -> None:
+    await bench.ok("edit", path="a.txt", old="not saved\n", new="edited\nmore\n")
+    document = buffers.get(str(bench.root / "a.txt"))
+    assert document is not None
+    assert document.content == "typed\r\nedited\r\nmore\r\n"
+
+
+async def test_typing_between_read_and_edit_is_shown_first(bench: Bench, buffers: Buffers) -> None:
+    await bench.ok("read", path="a.txt")
+    buffers.type(bench.root / "a.txt", "typed\r\nnot saved\r\nand on\r\n")
+    assert "+and on" in await bench.refused("edit", path="a.txt", old="typed\n", new="x\n")
+    await bench.ok("edit", path="a.txt", old="typed\n", new="x\n")
+    document = buffers.get(str(bench.root / "a.txt"))
+    assert document is not None
+    assert document.content == "x\r\nnot saved\r\nand on\r\n"
+
+
+# neovim#12970: a host that took no edit was believed.
+async def test_a_host_that_refuses_is_reported(bench: Bench, buffers: Buffers) -> None:
+    buffers.deaf = True
+    refusal = await bench.refused("edit", path="a.txt", old="typed", new="x")
+    assert refusal == "changed: a.txt changed in the editor in the meantime; nothing was written"
+    assert bench.bytes("a.txt") == b"saved\n"
+
+
+async def test_a_patch_that_fails_on_disk_takes_the_buffer_back(bench: Bench, buffers: Buffers) -> None:
+    bench.write("b.txt", "b\n").chmod(0o444)
+    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-typed\n+changed\n*** Update File: b.txt\n@@\n-b\n+c\n*** End Patch"
+    assert "b.txt is read-only" in await bench.refused("patch", patch=patch)
+    document = buffers.get(str(bench.root / "a.txt"))
+    assert document is not None
+    assert document.content == "typed\r\nnot saved\r\n"
+
+
+async def test_an_open_file_is_not_deleted_under_the_user(bench: Bench) -> None:
+    patch = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch"
+    assert "open in the editor" in await bench.refused("patch", patch=patch)
+    assert bench.bytes("a.txt") == b"saved\n"
