@@ -115,13 +115,16 @@ class Session:
             parts.history.append([message("developer", workspace_facts(parts.roots))])
         await parts.model.prewarm(self._request)
 
-    def start_turn(self, task: str) -> TurnHandle:
-        """Start a turn and return at once. Raises UsageError for an empty task, or while another turn runs."""
+    def start_turn(self, task: str, *, turn_id: str | None = None) -> TurnHandle:
+        """Start a turn and return at once; `turn_id` None: a fresh id.
+
+        Raises UsageError for an empty task, or while another turn runs.
+        """
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
         if self.running is not None:
             raise UsageError("a turn of this session runs already", code="turn_running", hint="steer or cancel it")
-        turn_id, started_ns, box = new_id("turn"), self._parts.clock.mono_ns(), Inbox()
+        turn_id, started_ns, box = turn_id or new_id("turn"), self._parts.clock.mono_ns(), Inbox()
         handle = TurnHandle(
             turn=turn_id,
             task=task,

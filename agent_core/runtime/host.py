@@ -24,17 +24,20 @@ from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
+from agent_core.keys import Keys
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
 from agent_core.runtime.control import HostedSessions
-from agent_core.runtime.embedded import embedded_service
+from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.runtime.fronts import Fronts
 from agent_core.telemetry.emitter import Emitter, FanOut, Sink
 from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.shipper import Shipper
 from agent_core.telemetry.source import new_source
+from agent_core.tools.diagnostics import DiagnosticSource
 from agent_core.tools.standard import standard_toolbox
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.workspace import Documents, Workspace
 
 
 class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,13 +45,15 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `python` overrides
     the setting. `client` names the front end in telemetry. `remote_approvals`: an approval that the front end can't ask
-    stays open until somebody answers it over the control socket; False: it is denied.
+    stays open until somebody answers it over the control socket; False: it is denied. `session_id` names a new session
+    beforehand; None: a fresh id.
     """
 
     roots: tuple[Path, ...]
     client: str
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict)
     resume: str | None = None
+    session_id: str | None = None
     remote_approvals: bool = False
     use_venv: bool = False
     python: str | None = None
@@ -73,8 +78,14 @@ async def host_session(
     approver: Approver = nobody,
     sinks: tuple[Sink, ...] = (),
     clock: Clock | None = None,
+    documents: Documents | None = None,
+    diagnostics: DiagnosticSource | None = None,
+    service: Embedded | None = None,
 ) -> AsyncIterator[Hosted]:
     """Yield a session that is open; whatever was started for it is gone at the end.
+
+    `documents` and `diagnostics` are those of an editor. `service` is an embedded service that runs already and is
+    used where the settings ask for one; None: the session starts its own.
 
     Raises UsageError and ConfigError before anything starts, ServiceUnreachable if the embedded service does not start.
     """
@@ -93,6 +104,7 @@ async def host_session(
         source = new_source()
         journal = JournalSink(states, source)
         stack.callback(journal.close)
+        _ship(stack, settings, options.env, states)
         emitter = Emitter(FanOut((journal, *sinks)), clock, source)
         fronts = Fronts(front)
         session_id = _session_id(options)
@@ -100,17 +112,19 @@ async def host_session(
         stack.callback(lock.release)
         history = _history(options, session_id, states / "sessions", endpoint.model, roots, clock)
         stack.callback(history.close)
-        workspace = Workspace(roots)
+        workspace = Workspace(roots, documents=documents)
         toolbox = standard_toolbox(
             workspace,
             python=options.python or settings.python,
             trusted=str(roots[0]) in settings.trusted,
             use_venv=options.use_venv,
             environment=options.env,
+            diagnostics=diagnostics,
         )
         stack.push_async_callback(toolbox.close)
         if endpoint.base_url is None:
-            service = await stack.enter_async_context(embedded_service(options.env, clock))
+            if service is None:
+                service = await stack.enter_async_context(embedded_service(options.env, clock))
             model_settings = ModelSettings(base_url=service.base_url, api_key=service.api_key, own_service=True)
         else:
             model_settings = ModelSettings(base_url=endpoint.base_url, api_key=endpoint.api_key)
@@ -167,13 +181,21 @@ async def _offer_control(
     lock.write(_holder(clock, str(server.path)))
 
 
+def _ship(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], states: Path) -> None:
+    """Push this machine's journals to the team hub while we run, if one is joined."""
+    if settings.hub_url and (token := Keys(env).get("hub")):
+        shipper = Shipper(states, settings.hub_url, token)
+        shipper.start()
+        stack.callback(shipper.close)
+
+
 def _holder(clock: Clock, socket: str | None) -> Holder:
     return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
 
 
 def _session_id(options: HostOptions) -> str:
     if options.resume is None:
-        return new_id("sess")
+        return options.session_id or new_id("sess")
     if not options.resume.replace("_", "").isalnum():
         raise UsageError(f"no session is named {options.resume[:80]!r}", hint="`loopline sessions` lists them")
     return options.resume
