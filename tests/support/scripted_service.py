@@ -23,6 +23,8 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
+from tests.support.scripted_service_rules import Conversation
+
 Json = dict[str, Any]
 
 WAIT_S = 10.0
@@ -47,31 +49,6 @@ class Create:
     @property
     def previous(self) -> str | None:
         return self.body.get("previous_response_id")
-
-
-class Conversation:
-    """What a lane of the service holds, and the invariants of what a client adds to it."""
-
-    def __init__(self, violations: list[str]) -> None:
-        self.latest: str | None = None
-        self._held: list[Json] = []
-        self._running: list[Json] = []
-        self._violations = violations
-
-    def create(self, body: Json) -> None:
-        previous = body.get("previous_response_id")
-        if previous is not None and previous != self.latest:
-            return  # not ours to judge: the script says what comes of it
-        self._running = [*(self._held if previous is not None else []), *body["input"]]
-        calls = [item.get("call_id") for item in self._running if str(item.get("type")).endswith("_call")]
-        outputs = [item.get("call_id") for item in self._running if str(item.get("type")).endswith("_call_output")]
-        self._violations += [f"an output for {call}, which nobody called" for call in outputs if call not in calls]
-        self._violations += [f"{outputs.count(call)} outputs for {call}" for call in calls if outputs.count(call) > 1]
-
-    def event(self, event: Json) -> None:
-        if event.get("type") in ("response.completed", "response.incomplete") and "id" in event.get("response", {}):
-            self.latest = event["response"]["id"]
-            self._held = [*self._running, *event["response"].get("output", [])]
 
 
 class Peer:
@@ -118,6 +95,18 @@ class Peer:
 
     async def send_text(self, text: str) -> None:
         self._protocol.send_text(text.encode())
+        await self.flush()
+
+    async def send_in_pieces(self, event: Json, pieces: int) -> None:
+        """One message in several frames, with a ping between them."""
+        data = json.dumps(event).encode()
+        size = -(-len(data) // pieces)
+        parts = [data[at : at + size] for at in range(0, len(data), size)]
+        self._protocol.send_text(parts[0], fin=False)
+        for part in parts[1:-1]:
+            self._protocol.send_continuation(part, fin=False)
+            self._protocol.send_ping(b"")
+        self._protocol.send_continuation(parts[-1], fin=True)
         await self.flush()
 
     async def send_half(self, event: Json) -> None:
@@ -258,7 +247,7 @@ class ScriptedService:
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self._failures: list[BaseException] = []
-        self._peers: list[Peer] = []
+        self.peers: list[Peer] = []
 
     async def start(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 * 1024 * 1024)
@@ -270,7 +259,7 @@ class ScriptedService:
         """Refuse new connections and end the open ones."""
         assert self._server is not None
         self._server.close()
-        for peer in self._peers:
+        for peer in self.peers:
             await peer.drop()
 
     async def stop(self) -> None:
@@ -327,7 +316,7 @@ class ScriptedService:
             return
         protocol.send_response(protocol.accept(request))
         peer = Peer(self, len(self.handshakes), protocol, reader, writer)
-        self._peers.append(peer)
+        self.peers.append(peer)
         await peer.flush()
         reading = asyncio.create_task(peer.read())
         try:

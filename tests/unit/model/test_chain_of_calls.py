@@ -217,6 +217,33 @@ async def test_items_that_come_while_a_call_runs_belong_to_the_next() -> None:
         assert [create.input for create in service.creates] == [[make.user("1")], [late]]
 
 
+async def test_items_that_come_while_a_call_is_repeated_do_not_slip_into_it() -> None:
+    go = asyncio.Event()
+
+    async def script(peer: Peer) -> None:
+        await peer.next()
+        await go.wait()
+        await peer.drop()
+
+    again = replies(make.ladder("resp_1", make.message("a")), make.ladder("resp_2", make.message("b")))
+    async with running(script, again) as service, talking(service.base_url) as talk:
+        talk.say(make.user("1"))
+        late = make.user("by the way")
+        results: list[CallResult] = []
+        async with contextlib.aclosing(talk.session.call(talk.request())) as stream:
+            async for item in stream:
+                if isinstance(item, CallStarted) and item.attempt == 1:
+                    talk.say(late)
+                    go.set()
+                if isinstance(item, CallResult):
+                    results.append(item)
+        assert [create.input for create in service.creates] == [[make.user("1")]] * 2
+        # The late item stands before the answer in this history, so the next call goes in full.
+        talk.history.extend(results[0].items)
+        await talk.call(make.user("2"))
+        assert service.creates[2].input == [make.user("1"), late, make.message("a"), make.user("2")]
+
+
 async def test_a_warm_up_takes_what_is_known_and_the_first_call_pays_for_its_own_words() -> None:
     """decolua/9router#3440, vm0-ai/vm0#26475: a warm-up is nobody's answer and nobody's usage."""
     script = replies(make.warm("warm_1"), make.ladder("resp_1", make.message("a")))

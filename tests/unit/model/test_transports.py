@@ -81,8 +81,26 @@ async def test_a_connection_that_was_opened_ahead_and_died_is_not_used() -> None
         assert talk.session._socket._spare is not None
         await talk.lost((await talk.session._socket._spare).socket)
         talk.clock.jump(60)
+        result = await talk.call(make.user("2"))
+        assert service.creates[2].connection == 3
+    assert (result.attempts, result.reuse) == (1, "rotated")
+    assert talk.clock.slept_s == []
+
+
+async def test_a_connection_that_was_opened_ahead_and_aged_is_closed_unused() -> None:
+    async with (
+        running(replies(ONE, TWO), Peer.left, replies(THREE)) as service,
+        talking(service.base_url) as talk,
+    ):
+        await talk.call(make.user("1"))
+        talk.clock.jump(54 * 60 + 30)
+        await talk.call(make.tool_output())
+        await until_connected(talk)
+        talk.clock.jump(8 * 3600)
         await talk.call(make.user("2"))
         assert service.creates[2].connection == 3
+        async with asyncio.timeout(5):
+            await service.peers[1].left()
 
 
 async def test_an_unused_spare_is_closed_with_the_session() -> None:

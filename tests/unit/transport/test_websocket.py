@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -257,6 +258,21 @@ async def test_no_header_reaches_any_log(caplog: pytest.LogCaptureFixture) -> No
     assert KEY not in caplog.text
 
 
+async def test_a_message_in_several_frames_is_one_message() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.send_in_pieces({"text": "h\u00e9llo" * 50}, 7)
+        await peer.send(FRAME)
+        await peer.left()
+
+    async with running(script) as service, asyncio.timeout(10):
+        ws = await opened(service)
+        got: list[bytes] = []
+        while len(got) < 2:
+            got += await ws.receive()
+        await ws.close()
+    assert [json.loads(message) for message in got] == [{"text": "h\u00e9llo" * 50}, FRAME]
+
+
 async def test_a_service_faster_than_its_reader_is_slowed_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent_core.transport.websocket.MAX_WAITING_BYTES", 100_000)
     count = 400
@@ -268,9 +284,13 @@ async def test_a_service_faster_than_its_reader_is_slowed_down(monkeypatch: pyte
 
     async with running(script) as service, asyncio.timeout(20):
         ws = await opened(service)
-        got = 0
-        while got < count:
-            batch = await ws.receive()
-            assert sum(map(len, batch)) < 500_000  # the limit and one read of the socket beyond it
-            got += len(batch)
+        transport = ws._socket.transport
+        while transport.is_reading():  # noqa: ASYNC110 - a socket tells nobody that it stopped to read
+            await asyncio.sleep(0)
+        got = ws.take()
+        assert sum(map(len, got)) < 500_000  # the limit and one read of the socket beyond it
+        assert transport.is_reading()
+        while len(got) < count:
+            got += await ws.receive()
         await ws.close()
+    assert [json.loads(message)["n"] for message in got] == list(range(count))
