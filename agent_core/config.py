@@ -171,6 +171,30 @@ def config_dir(env: Mapping[str, str]) -> Path:
     return Path(base) / "loopline" if base else Path(platformdirs.user_config_dir("loopline"))
 
 
+def managed_file(env: Mapping[str, str]) -> Path:
+    """What commands keep for the user (`trust`, `hub join`); the user's own `config.toml` wins, trust is the union."""
+    return config_dir(env) / "managed.toml"
+
+
+def keep_setting(env: Mapping[str, str], key: str, value: str | tuple[str, ...] | None) -> None:
+    """Write one key of `managed_file`; None forgets it. Raises ConfigError if the file can't be written."""
+    kept = {**dict(_read(managed_file(env))), key: value}
+    lines = [f"{name} = {_toml(entry)}\n" for name, entry in kept.items() if entry is not None]
+    path = managed_file(env)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary.write_text("# Kept by `loopline trust` and `loopline hub`.\n" + "".join(lines), encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise ConfigError(str(path), "", "a file that can be written", got=error.strerror or "an error") from None
+
+
+def _toml(value: Any) -> str:
+    """A string or a list of strings as TOML; JSON's strings are TOML's basic strings but for DEL."""
+    return msgspec.json.encode(value).decode("utf-8").replace("\x7f", "\\u007f")
+
+
 def state_dir(env: Mapping[str, str]) -> Path:
     """Folder of sessions and telemetry (`$XDG_STATE_HOME/loopline`, platformdirs elsewhere)."""
     base = env.get("XDG_STATE_HOME")
@@ -204,10 +228,15 @@ def load(
         values[setting.field] = parsed
         origins[setting.field] = Origin(layer, where)
 
+    for key, value in _read(managed_file(env)):
+        apply(_known(key, managed_file(env)), value, "user", str(managed_file(env)))
+    kept_trust = values.get("trusted", ())
     user_file = config_dir(env) / "config.toml"
     for key, value in _read(user_file):
         apply(_known(key, user_file), value, "user", str(user_file))
 
+    if kept_trust:
+        values["trusted"] = tuple(dict.fromkeys((*kept_trust, *values["trusted"])))
     if workspace is not None:
         workspace_file = workspace / ".loopline" / "config.toml"
         for key, value in _read(workspace_file):

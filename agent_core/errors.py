@@ -60,7 +60,7 @@ class UsageError(LooplineError):
 
 
 class ConfigError(LooplineError):
-    """A setting can't be used. `where` is a file, a variable or a flag; `key` the dotted name, "" for the whole file."""
+    """A setting can't be used. `where` is a file, a variable or a flag; `key` the dotted name, "" for all of a file."""
 
     code = "invalid_config"
     exit_code = 2
@@ -113,7 +113,7 @@ class MessageTooLarge(TransportError):
 
 
 class WireError(LooplineError):
-    """A frame or body does not fit the wire format. `param` is the field path (`input[3].call_id`), None for all of it."""
+    """A frame or body does not fit the wire format. `param` is the field path (`input[3].call_id`), None for all."""
 
     code = "invalid_request"
 

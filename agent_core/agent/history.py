@@ -40,20 +40,28 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     text: str = ""
 
 
-Record = SessionHeader | ItemRecord | TurnRecord
+class TitleRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="title"):
+    """The title that a user gave; the last one counts."""
+
+    title: str
+
+
+Record = SessionHeader | ItemRecord | TurnRecord | TitleRecord
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class History:
-    """`items` is the conversation so far, oldest first; `turns` the records of turns."""
+    """`items` is the conversation so far, oldest first; `turns` the records of turns; `title` "" until one is given."""
 
     def __init__(self, path: Path, header: SessionHeader) -> None:
         self.path, self.header = path, header
         self.turns: list[TurnRecord] = []
+        self.title = ""
         self.items = Items()
         self._fd: int | None = None
+        self._whole_bytes = 0
 
     @classmethod
     def create(cls, folder: Path, header: SessionHeader) -> History:
@@ -74,6 +82,14 @@ class History:
     @classmethod
     def load(cls, path: Path) -> History:
         """Read a session back and open it for appending; a torn last line is cut off. Raises StateError."""
+        history = cls.read(path)
+        history._fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.ftruncate(history._fd, history._whole_bytes)
+        return history
+
+    @classmethod
+    def read(cls, path: Path) -> History:
+        """Read a session to look at; it can't be appended to. A torn last line is left out. Raises StateError."""
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -89,8 +105,7 @@ class History:
         history = cls(path, records[0])
         for record in records[1:]:
             history._remember(record)
-        history._fd = os.open(path, os.O_WRONLY | os.O_APPEND)
-        os.ftruncate(history._fd, whole)
+        history._whole_bytes = whole
         return history
 
     @staticmethod
@@ -112,7 +127,10 @@ class History:
 
     def mark_turn(self, turn: str, status: str, text: str = "") -> None:
         """Record that a turn started or ended. Raises StateError."""
-        record = TurnRecord(turn=turn, status=status, text=text)
+        self.append_record(TurnRecord(turn=turn, status=status, text=text))
+
+    def append_record(self, record: TurnRecord | TitleRecord) -> None:
+        """Raises StateError."""
         self._write(record)
         self._remember(record)
 
@@ -126,6 +144,8 @@ class History:
             self.items.append(bytes(record.item))
         elif isinstance(record, TurnRecord):
             self.turns.append(record)
+        elif isinstance(record, TitleRecord):
+            self.title = record.title
 
     def _write(self, *records: Record) -> None:
         if self._fd is None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from agent_core.cli import manage
 from agent_core.errors import LooplineError
 
 app = typer.Typer(
@@ -24,6 +25,9 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on 
 Transport = Annotated[
     str | None, typer.Option(metavar="auto|websocket|http", help="How to reach the service. [default: auto]")
 ]
+
+
+manage.register(app)
 
 
 def run_app() -> None:

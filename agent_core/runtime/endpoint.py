@@ -12,6 +12,7 @@ import msgspec
 
 from agent_core.config import Settings
 from agent_core.errors import ConfigError
+from agent_core.keys import Keys
 
 OPENAI_URL = "https://api.openai.com/v1"
 OPENAI_MODEL = "gpt-5.5"
@@ -30,7 +31,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def choose(settings: Settings, env: Mapping[str, str]) -> Endpoint:
     """Raises ConfigError where a base URL is set without a model."""
-    key = env.get("OPENAI_API_KEY", "").strip() or None
+    key = Keys(env).get("openai")
     if settings.base_url is None and key is None:
         model = settings.model or EMBEDDED_MODEL
         return Endpoint(base_url=None, model=model, note=REPAIR_NOTE if model == EMBEDDED_MODEL else "")

@@ -1,0 +1,121 @@
+"""`loopline doctor`: what this machine has, and what to do about what is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from rich.text import Text
+
+from agent_core import __version__
+from agent_core.cli.jsonl import JsonLines
+from agent_core.cli.manage import environment
+from agent_core.cli.terminal import make_console
+from agent_core.clock import SystemClock
+from agent_core.config import config_dir, load, runtime_dir, state_dir
+from agent_core.errors import LooplineError
+from agent_core.keys import Keys
+from agent_core.runtime.embedded import embedded_service
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """`state` ok: fine. note: works, could be better. bad: something will fail; `remedy` says what to do."""
+
+    name: str
+    state: Literal["ok", "note", "bad"]
+    detail: str
+    remedy: str = ""
+
+
+def run_doctor(*, json: bool) -> int:
+    """0 unless something is bad."""
+    findings = list(_findings())
+    if json:
+        lines = JsonLines()
+        for finding in findings:
+            lines.write(finding)
+    else:
+        console = make_console()
+        marks = {"ok": ("✓", "green"), "note": ("•", "yellow"), "bad": ("✗", "bold red")}
+        for finding in findings:
+            mark, style = marks[finding.state]
+            line = Text(f"{mark} ", style=style).append(f"{finding.name:<22}{finding.detail}", style="default")
+            console.print(line, highlight=False, soft_wrap=True)
+            if finding.remedy:
+                console.print(f"  {'':<22}{finding.remedy}", style="dim", highlight=False, soft_wrap=True)
+    return 1 if any(finding.state == "bad" for finding in findings) else 0
+
+
+def _findings() -> Iterator[Finding]:
+    env = environment()
+    yield Finding(name="loopline", state="ok", detail=f"{__version__}, Python {platform.python_version()}")
+    tested = platform.system() == "Linux"
+    yield Finding(
+        name="system",
+        state="ok" if tested else "note",
+        detail=platform.platform(terse=True),
+        remedy="" if tested else "tested on Linux; macOS is meant to work, Windows through WSL",
+    )
+    yield _settings(env)
+    for name, folder in (("state", state_dir(env)), ("sockets", runtime_dir(env))):
+        yield _writable(name, folder)
+    yield _key(env)
+    yield asyncio.run(_service(env))
+    yield _program("ripgrep", "rg", "optional: searches of large trees are quicker with it")
+    yield _program("git", "git", "optional: needed for what git knows of a workspace")
+    yield _program("python3", "python3", "needed to run a workspace's tests, or set `python`")
+
+
+def _settings(env: dict[str, str]) -> Finding:
+    try:
+        load(workspace=Path.cwd(), env=env)
+    except LooplineError as error:
+        return Finding(name="settings", state="bad", detail=error.message, remedy="`loopline config` shows them")
+    return Finding(name="settings", state="ok", detail=str(config_dir(env)))
+
+
+def _writable(name: str, folder: Path) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        detail = f"{folder} can't be written ({error.strerror})"
+        variable = "XDG_STATE_HOME" if name == "state" else "XDG_RUNTIME_DIR"
+        return Finding(name=name, state="bad", detail=detail, remedy=f"set {variable} to a folder of yours")
+    return Finding(name=name, state="ok", detail=str(folder))
+
+
+def _key(env: dict[str, str]) -> Finding:
+    source = Keys(env).source("openai")
+    if source is None:
+        detail = "no key is set: `run` uses the embedded service with the model `repair`"
+        return Finding(name="key", state="note", detail=detail, remedy="`loopline auth set openai`")
+    return Finding(name="key", state="ok", detail=f"of openai, from {source}")
+
+
+async def _service(env: dict[str, str]) -> Finding:
+    clock = SystemClock()
+    started_ns = clock.mono_ns()
+    try:
+        async with embedded_service(env, clock):
+            took_s = (clock.mono_ns() - started_ns) / 1e9
+    except LooplineError as error:
+        return Finding(name="embedded service", state="bad", detail=error.message, remedy=error.hint or "")
+    return Finding(name="embedded service", state="ok", detail=f"starts in {took_s:.1f} s")
+
+
+def _program(name: str, command: str, why: str) -> Finding:
+    path = shutil.which(command, path=os.environ.get("PATH"))
+    if path is None:
+        return Finding(name=name, state="note", detail="not found", remedy=why)
+    own = " (Loopline's own)" if Path(path).parent == Path(sys.executable).parent else ""
+    return Finding(name=name, state="ok", detail=path + own)

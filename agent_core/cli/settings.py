@@ -1,0 +1,44 @@
+"""`loopline config` and `loopline trust`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.table import Table
+
+from agent_core.cli.jsonl import JsonLines
+from agent_core.cli.manage import environment
+from agent_core.cli.terminal import make_console
+from agent_core.cli.text import UNKNOWN, clean
+from agent_core.config import SETTINGS, keep_setting, load
+from agent_core.errors import UsageError
+
+
+def show_config(workspace: Path, *, json: bool) -> None:
+    loaded = load(workspace=workspace.resolve(), env=environment())
+    rows = [(setting, getattr(loaded.settings, setting.field), loaded.origins[setting.field]) for setting in SETTINGS]
+    if json:
+        lines = JsonLines()
+        for setting, value, origin in rows:
+            lines.write({"key": setting.key, "value": value, "layer": origin.layer, "where": origin.where,
+                         "env": setting.env, "doc": setting.doc})  # fmt: skip
+        return
+    console = make_console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("key", "value", "from", "meaning"):
+        table.add_column(name, overflow="fold")
+    for setting, value, origin in rows:
+        shown = UNKNOWN if value is None or value in ((), {}) else str(value)
+        table.add_row(setting.key, clean(shown), clean(origin.where or origin.layer), setting.doc)
+    console.print(table)
+    for key, path in loaded.ignored:
+        console.print(f"ignored: `{key}` in {path}; a workspace may not set it", highlight=False, soft_wrap=True)
+
+
+def trust_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise UsageError(f"no such folder: {folder}")
+    env = environment()
+    trusted = load(env=env).settings.trusted
+    keep_setting(env, "trusted", tuple(dict.fromkeys((*trusted, str(folder.resolve())))))
+    make_console().print(f"{folder.resolve()} is trusted.", highlight=False, soft_wrap=True)

@@ -1,0 +1,66 @@
+"""`loopline export` and `loopline hub`: telemetry out of this machine, for its user or for a team."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+from agent_core.cli.keys import read_secret
+from agent_core.cli.manage import environment
+from agent_core.cli.terminal import make_console
+from agent_core.clock import SystemClock
+from agent_core.config import keep_setting, load, state_dir
+from agent_core.errors import UsageError
+from agent_core.keys import Keys
+from agent_core.telemetry.export import export
+from agent_core.telemetry.hub_client import HubClient, Outcome, shown_url
+
+
+def export_events(
+    *, format: str, since: str | None, session: str | None, model: str | None, output: Path | None
+) -> None:
+    try:
+        with output.open("wb") if output is not None else nullcontext(sys.stdout.buffer) as out:
+            now_ns = SystemClock().wall_ns()
+            states = state_dir(environment())
+            done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)
+    except OSError as error:
+        raise UsageError(f"cannot write {output or 'to standard output'}: {error.strerror}") from None
+    print(f"{done.events} events", file=sys.stderr)  # noqa: T201
+
+
+def join_hub(url: str) -> None:
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url[:100]!r} is no URL", hint="loopline hub join https://hub.example < token-file")
+    env = environment()
+    keys = Keys(env)
+    keys.set("hub", read_secret(f"token of {url}"))
+    keep_setting(env, "hub.url", url.rstrip("/"))
+    make_console().print(f"Joined {url}. The token is kept in {keys.where}.", highlight=False, soft_wrap=True)
+
+
+def leave_hub() -> None:
+    env = environment()
+    keep_setting(env, "hub.url", None)
+    Keys(env).remove("hub")
+    make_console().print("Nothing is pushed any more.")
+
+
+def hub_state() -> int:
+    """0 if the hub takes our token, 1 if not, 2 if none is joined."""
+    env = environment()
+    url, token = load(env=env).settings.hub_url, Keys(env).get("hub")
+    console = make_console()
+    if not url or not token:
+        console.print("No hub is joined: loopline hub join URL", highlight=False)
+        return 2
+    client = HubClient(url, token)
+    try:
+        answer = client.push([])
+    finally:
+        client.close()
+    reached = answer.outcome is Outcome.ACKED
+    words = "takes our token" if reached else f"does not take what we push: {answer.detail}"
+    console.print(f"{shown_url(url)} {words}", highlight=False, soft_wrap=True)
+    return 0 if reached else 1

@@ -1,0 +1,113 @@
+"""Keys and tokens of the user: the system's keyring where there is one, else a file that only the user can read.
+
+A name is a provider (`openai`, `upstream`, …) or `hub`. Values are never logged, printed or put into settings. The
+keyring is the optional package `keyring`; the file is `keys.json` in the configuration folder, mode 0600.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agent_core.config import config_dir
+from agent_core.errors import StateError, UsageError
+
+SERVICE = "loopline"
+VARIABLES: Mapping[str, str] = {
+    "openai": "OPENAI_API_KEY",
+    "upstream": "LOOPLINE_UPSTREAM_KEY",
+    "hub": "LOOPLINE_HUB_TOKEN",
+}
+"""Environment variables that win over what is kept."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}\Z")
+
+
+class Keys:
+    """What is kept for one user. `where` says in words where that is."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._env = env
+        self._file = config_dir(env) / "keys.json"
+        self._ring = _keyring(env)
+        self.where = "the system's keyring" if self._ring is not None else str(self._file)
+
+    def get(self, name: str) -> str | None:
+        """The variable's value, else the kept one; None where there is neither."""
+        value = self._env.get(VARIABLES.get(name, ""), "").strip()
+        if value:
+            return value
+        if self._ring is not None:
+            kept = self._ring.get_password(SERVICE, name)
+            return kept if isinstance(kept, str) else None
+        return self._read().get(name)
+
+    def set(self, name: str, value: str) -> None:
+        """Keep `value`. Raises UsageError for a name or value that can't be, StateError if it can't be written."""
+        if not _NAME.match(name):
+            raise UsageError(f"{name!r} is no provider's name", hint="lower-case letters, digits and - _ . are")
+        if not value.strip() or any(ord(character) < 33 or ord(character) == 127 for character in value.strip()):
+            raise UsageError("the key is empty or has spaces or control characters in it")
+        if self._ring is not None:
+            self._ring.set_password(SERVICE, name, value.strip())
+        else:
+            self._write({**self._read(), name: value.strip()})
+
+    def remove(self, name: str) -> bool:
+        """Forget it; False if nothing was kept."""
+        if self._ring is not None:
+            if self._ring.get_password(SERVICE, name) is None:
+                return False
+            self._ring.delete_password(SERVICE, name)
+            return True
+        kept = self._read()
+        if name not in kept:
+            return False
+        del kept[name]
+        self._write(kept)
+        return True
+
+    def source(self, name: str) -> str | None:
+        """Where `get` finds it, in words; None if it is not set."""
+        variable = VARIABLES.get(name, "")
+        if self._env.get(variable, "").strip():
+            return f"variable {variable}"
+        return self.where if self.get(name) is not None else None
+
+    def _read(self) -> dict[str, str]:
+        try:
+            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, str])
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StateError(f"cannot read {self._file}: {error.strerror}") from error
+        except msgspec.MsgspecError as error:
+            raise StateError(f"{self._file} is damaged", hint="remove it and set the keys again") from error
+
+    def _write(self, kept: Mapping[str, str]) -> None:
+        temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.encode(kept))
+            Path(temporary).replace(self._file)
+        except OSError as error:
+            raise StateError(f"cannot write {self._file}: {error.strerror}") from error
+
+
+def _keyring(env: Mapping[str, str]) -> Any:
+    """The keyring module with a backend that works, else None. `LOOPLINE_KEYRING=off` leaves it out."""
+    if env.get("LOOPLINE_KEYRING") == "off":
+        return None
+    try:
+        import keyring
+        from keyring.backends import fail
+    except ImportError:
+        return None
+    return None if isinstance(keyring.get_keyring(), fail.Keyring) else keyring
