@@ -229,7 +229,9 @@ class ServerConnection(Generic[T]):
         if now_s < self._expiry_s or self._cut:
             return self._keepalives(now_s)
         self._cut = self._limit_told = True
-        return [Stop(ticket, "expired") for ticket in self.lanes.running]
+        return [
+            Stop(ticket, "expired") for ticket in self.lanes.running if self.lanes.cancel(ticket.lane)[0] is Effect.STOP
+        ]
 
     def _tick_draining(self, now_s: float, _: object) -> list[Action]:
         return self._keepalives(now_s)

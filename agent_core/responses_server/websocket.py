@@ -80,19 +80,6 @@ class _Job:
     admitted_ns: int
 
 
-@dataclass(eq=False)
-class _Running:
-    call: Call
-    task: asyncio.Task[None] | None = None
-    begun: bool = False
-
-    def stop(self, cause: Stop) -> None:
-        """A task that is cancelled before its first step would never run at all, and nobody would be answered."""
-        self.call.stop = cause
-        if self.begun and self.task is not None:
-            self.task.cancel()
-
-
 class _Connection:
     """One accepted socket."""
 
@@ -102,7 +89,7 @@ class _Connection:
         self._timing = _wants_timing(scope)
         self._router = service.router()
         self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
-        self._running: dict[Ticket, _Running] = {}
+        self._running: dict[Ticket, _Answer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -185,7 +172,7 @@ class _Connection:
 
     def _is_over(self, response_id: str | None) -> bool:
         """Whether a cancel names a response that does not run; its lane may already be busy with the next one."""
-        ladders = [running.call.ladder for running in self._running.values()]
+        ladders = [answer.call.ladder for answer in self._running.values()]
         return response_id is not None and response_id not in [one.response.id for one in ladders if one is not None]
 
     def _bad_frame(self, error: WireError) -> list[Action]:
@@ -197,13 +184,13 @@ class _Connection:
                 case Start(ticket):
                     self._start(ticket)
                 case StopAction(ticket, cause):
-                    running = self._running.get(ticket)
-                    if running is not None:
-                        running.stop(cause)
+                    answer = self._running.get(ticket)
+                    if answer is not None:
+                        answer.stop(cause)
                 case Withdraw(ticket):
-                    call = self._call(ticket)
-                    call.stop = "cancelled"
-                    await self._service.pipeline.run(call, _Answer(self, None))
+                    withdrawn = _Answer(self, None, self._call(ticket))
+                    withdrawn.stop("cancelled")
+                    await self._service.pipeline.run(withdrawn.call, withdrawn)
                 case Refuse(code, cause, stream_id):
                     await self.write([refusal_data(code, cause, stream_id)])
                 case RefuseSteer(code, steer, stream_id):
@@ -216,10 +203,10 @@ class _Connection:
         self._room.set()
 
     def _start(self, ticket: Ticket) -> None:
-        running = self._running[ticket] = _Running(self._call(ticket))
-        running.task = asyncio.create_task(self._respond(ticket, running))
-        self._tasks.add(running.task)
-        running.task.add_done_callback(self._tasks.discard)
+        answer = self._running[ticket] = _Answer(self, ticket, self._call(ticket))
+        task = answer.task = asyncio.create_task(self._respond(ticket, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _call(self, ticket: Ticket) -> Call:
         job = ticket.payload
@@ -238,11 +225,10 @@ class _Connection:
             timing=self._timing,
         )
 
-    async def _respond(self, ticket: Ticket, running: _Running) -> None:
-        running.begun = True
-        answer = _Answer(self, ticket)
+    async def _respond(self, ticket: Ticket, answer: _Answer) -> None:
+        answer.begun = True
         try:
-            await self._service.pipeline.run(running.call, answer)
+            await self._service.pipeline.run(answer.call, answer)
         except ConnectionLost:
             log.debug("connection %s: the client left during a response", self.id)
         finally:
@@ -265,23 +251,45 @@ class _Connection:
         self._machine.sent(ticket, self._service.now_s())
 
     async def _keep_alive(self, ticket: Ticket) -> None:
-        running = self._running.get(ticket)
-        frame = running.call.keepalive() if running is not None else None
+        answer = self._running.get(ticket)
+        frame = answer.call.keepalive() if answer is not None else None
         if frame is not None:
             await self.write([frame.data])
 
 
 class _Answer:
-    """The sink of one response. `ticket` None: the response never ran on its lane, which so has nothing to free."""
+    """The sink of one response, and the task that makes it.
 
-    def __init__(self, connection: _Connection, ticket: Ticket | None) -> None:
-        self._connection, self._ticket = connection, ticket
+    `ticket` None: the response never ran on its lane, which so has nothing to free.
+    """
+
+    def __init__(self, connection: _Connection, ticket: Ticket | None, call: Call) -> None:
+        self._connection, self._ticket, self.call = connection, ticket, call
+        self._writing = False
+        self.task: asyncio.Task[None] | None = None
+        self.begun = False
         self.ended = False
 
+    def stop(self, cause: Stop) -> None:
+        """Make the pipeline end the response.
+
+        The task is not cancelled before its first step (it would never run, and nobody be answered) nor in the middle
+        of a write (numbered events would be lost); there it sees the cause by itself.
+        """
+        self.call.stop = cause
+        if self.task is not None and self.begun and not (self._writing and cause != "gone"):
+            self.task.cancel()
+
     async def send(self, frames: Sequence[Frame]) -> None:
-        await self._connection.write([frame.data for frame in frames])
+        stop, self._writing = self.call.stop, True
+        try:
+            await self._connection.write([frame.data for frame in frames])
+        finally:
+            self._writing = False
         if self._ticket is not None:
             self._connection.sent(self._ticket)
+        if self.call.stop is not stop:
+            raise asyncio.CancelledError
 
     async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
         await self._finish([frame.data for frame in frames], outcome, head)

@@ -259,3 +259,38 @@ async def test_a_fault_of_the_service_is_told_and_logged_without_content(
             assert again["type"] == "response.completed"
     assert "ZeroDivisionError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def progress(running: Running) -> int:
+    """Events made so far by the one response that runs; 0 if none does."""
+    answers = [answer for connection in running.service.live for answer in connection._running.values()]  # type: ignore[attr-defined]
+    return answers[0].call.ladder._sequence if answers and answers[0].call.ladder else 0
+
+
+async def stuck(running: Running) -> None:
+    """Wait until the running response makes no progress."""
+    async with asyncio.timeout(20):
+        before = 0
+        while progress(running) != before or before == 0:
+            before = progress(running)
+            await asyncio.sleep(0.05)
+
+
+async def test_a_cancel_in_the_middle_of_a_blocked_write_loses_no_event(tmp_path: Path) -> None:
+    """The client does not read, so the response waits for the socket; after the cancel every number is still there."""
+    path = tmp_path / "rollout.json"
+    path.write_text(json.dumps({"steps": [{"output": [{"text": ("x" * 4000 + " ") * 6000}]}]}))
+    with running_service(rollout_file=path) as running:
+        async with connected(running, compression=None) as socket:
+            transport = socket.connection.transport
+            await socket.create(input="go", store=False)
+            first = await socket.read()
+            transport.pause_reading()
+            await stuck(running)
+            await socket.send({"type": "response.cancel"})
+            transport.resume_reading()
+            events = [first, *await socket.finish()]
+            assert [event["sequence_number"] for event in events] == list(range(len(events)))
+            assert len(events) < 6000
+            assert events[-1]["response"]["status"] == "cancelled"
+            assert (await socket.response(input="go", store=False, generate=False))["output"] == []

@@ -238,3 +238,11 @@ def test_after_the_client_left_only_bookkeeping_remains() -> None:
     assert machine.finished(2.0, running, Outcome.DONE, head("resp_1")) == []
     assert machine.lanes.head("resp_1") is None
     assert not machine.lanes.busy
+
+
+def test_past_the_grace_what_is_already_stopping_is_not_stopped_twice() -> None:
+    machine = connection()
+    running = start(machine)
+    machine.on(Input.TICK, 100.0)
+    assert machine.on(Input.CANCEL, 101.0, None) == [Stop(running, "cancelled")]
+    assert machine.on(Input.TICK, 110.0) == []
