@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import tempfile
@@ -26,6 +27,7 @@ from agent_core.tools.runners import (
     names_begin_in,
     node_id,
     pytest_arguments,
+    source_folder,
     unittest_arguments,
 )
 from agent_core.tools.running import Command, Outcome
@@ -46,6 +48,7 @@ class _Plan(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     shown: str
     folder: str = ""
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class ChecksTool:
@@ -85,14 +88,22 @@ class ChecksTool:
         root = self._workspace.root
         if target is not None:
             root, target = self._locate(target)
-        project = await off_loop(lambda job: look_at(root, job.tick), LOOK_LIMIT_S)
+        project = await off_loop(lambda job: look_at(root, target, job.tick), LOOK_LIMIT_S)
         with tempfile.TemporaryDirectory(prefix="loopline-checks-") as scratch:
             junit = Path(scratch, "junit.xml")
-            plan = await self._plan(root, project, target, junit)
+            try:
+                plan = await self._plan(root, project, target, junit)
+            except ToolError as error:
+                return _no_runner(error)
             if plan is None:
                 return _no_tests()
             outcome = await self._processes.run(
-                Command(argv=plan.argv, cwd=str(root), environment=self._environment, timeout_s=self._timeout_s),
+                Command(
+                    argv=plan.argv,
+                    cwd=str(root),
+                    environment={**self._environment, **plan.environment},
+                    timeout_s=self._timeout_s,
+                ),
                 context.progress,
             )
             report = _report(plan, outcome, junit, root)
@@ -128,10 +139,20 @@ class ChecksTool:
             arguments = pytest_arguments(node_id(root, "", target) if target else None, str(junit))
             shown = ["python", "-m", "pytest", *arguments[-1:]] if target else ["python", "-m", "pytest"]
         else:
-            arguments = unittest_arguments(root, project, target)
-            shown = ["python", *arguments]
-        folder = names_begin_in(arguments) if runner == "unittest" else ""
-        return _Plan(runner, (interpreter.path, *arguments), shlex.join(shown), folder)
+            return self._unittest(root, interpreter.path, unittest_arguments(root, project, target))
+        return _Plan(runner, (interpreter.path, *arguments), shlex.join(shown))
+
+    def _unittest(self, root: Path, python: str, arguments: list[str]) -> _Plan:
+        source = source_folder(root)
+        path = os.pathsep.join(filter(None, (source, self._environment.get("PYTHONPATH"))))
+        shown = shlex.join(["python", *arguments])
+        return _Plan(
+            "unittest",
+            (python, *arguments),
+            f"PYTHONPATH={source} {shown}" if source else shown,
+            names_begin_in(arguments),
+            {"PYTHONPATH": path} if source else {},
+        )
 
     def _npm(self, target: str | None) -> _Plan:
         npm = shutil.which("npm", path=self._environment.get("PATH"))
@@ -170,10 +191,23 @@ def _report(plan: _Plan, outcome: Outcome, junit: Path, root: Path) -> Report:
     return pytest_report(xml, outcome.exit_code, str(root))
 
 
-def _no_tests() -> ToolResult:
-    line = "checks: status=none failed=0 passed=0 errors=0 skipped=0 duration_s=0.00 runner=none command=none"
+def _nothing_ran(status: str) -> str:
+    return f"checks: status={status} failed=0 passed=0 errors=0 skipped=0 duration_s=0.00 runner=none command=none"
+
+
+def _no_runner(error: ToolError) -> ToolResult:
     return ToolResult(
-        output=f"{line}\nno tests found: no test_*.py or *_test.py, no pytest settings, no test script in package.json",
+        output=f"{_nothing_ran('error')}\n{error.message}",
+        status="error",
+        summary=error.message,
+        data={"status": "error", "code": error.code, "runner": None, "command": None, "failures": []},
+    )
+
+
+def _no_tests() -> ToolResult:
+    looked_for = "test_*.py or *_test.py, pytest settings, a test script in package.json"
+    return ToolResult(
+        output=f"{_nothing_ran('none')}\nno tests found; looked for {looked_for}",
         summary="no tests found",
         data={"status": "none", "runner": None, "command": None, "failures": []},
     )

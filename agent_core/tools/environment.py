@@ -57,7 +57,7 @@ def find_interpreter(root: Path, *, setting: str | None, environment: Mapping[st
     Never the environment that Loopline itself runs in, unless the setting names it. Raises ToolError `no_interpreter`.
     """
     if setting:
-        path = shutil.which(root / setting if "/" in setting else setting)
+        path = _runnable(root / setting) if "/" in setting else shutil.which(setting, path=environment.get("PATH"))
         if path is None:
             raise ToolError(f"the setting python names {setting}, which can't be run", code="no_interpreter")
         return Interpreter(path, "setting")
@@ -66,18 +66,22 @@ def find_interpreter(root: Path, *, setting: str | None, environment: Mapping[st
     if use_venv:
         candidates += [(root / name, name) for name in _VENV_NAMES]
     for folder, rule in candidates:
-        path = shutil.which(folder / "bin" / "python")
+        path = _runnable(folder / "bin" / "python")
         if path is not None and not _is_own(folder):
             return Interpreter(path, rule)
     for folder_name in environment.get("PATH", os.defpath).split(os.pathsep):
         folder = Path(folder_name)
-        path = shutil.which(folder / "python3") if folder.is_absolute() else None
+        path = _runnable(folder / "python3") if folder.is_absolute() else None
         if path is not None and not _is_own(folder.parent):
             return Interpreter(path, "PATH")
     raise ToolError(
         "no Python found for this workspace; set `python`, activate an environment or make a .venv",
         code="no_interpreter",
     )
+
+
+def _runnable(path: Path) -> str | None:
+    return str(path) if path.is_file() and os.access(path, os.X_OK) else None
 
 
 def _is_own(environment_folder: Path) -> bool:

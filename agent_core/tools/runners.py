@@ -41,9 +41,12 @@ class Project(msgspec.Struct, frozen=True):
     npm_script: bool
 
 
-def look_at(root: Path, tick: Callable[[], None] = lambda: None) -> Project:
-    """Look at configuration and test files, a bounded number of them."""
+def look_at(root: Path, target: str | None = None, tick: Callable[[], None] = lambda: None) -> Project:
+    """Look at configuration and test files, a bounded number of them. A file that is the target counts as one."""
     test_files: list[str] = []
+    named = target.partition("::")[0] if target else ""
+    if named.endswith(".py") and (root / named).is_file():
+        test_files.append(named)
     conftest = False
     for count, entry in enumerate(walk(str(root), "", tick=tick)):
         if count > MAX_LOOKED_AT or len(test_files) >= MAX_TEST_FILES:
@@ -52,7 +55,7 @@ def look_at(root: Path, tick: Callable[[], None] = lambda: None) -> Project:
             continue
         if entry.relative.endswith("conftest.py"):
             conftest = True
-        elif _TEST_FILE.search(entry.relative):
+        elif _TEST_FILE.search(entry.relative) and entry.relative != named:
             test_files.append(entry.relative)
     texts = [_peek(root / name) for name in test_files]
     return Project(
@@ -91,17 +94,23 @@ def unittest_arguments(root: Path, project: Project, target: str | None) -> list
     if target is None:
         folder = _discovery_folder(project.test_files)
         return ["-m", "unittest", "discover", "-v", *_start(root, folder), "-p", _pattern(project.test_files)]
-    path, *names = target.split("::")
-    at = root / path
-    if at.is_dir():
+    path, *names = node_id(root, "", target).split("::")
+    if (root / path).is_dir():
         return ["-m", "unittest", "discover", "-v", *_start(root, path.strip("/") or ".")]
-    if path.endswith(".py"):
-        folder, _, file = path.rpartition("/")
-        if names or _is_package(root, folder):
-            module = path.removesuffix(".py").replace("/", ".")
-            return ["-m", "unittest", "-v", ".".join([module, *names])]
-        return ["-m", "unittest", "discover", "-v", *_start(root, folder or "."), "-p", file]
-    return ["-m", "unittest", "-v", ".".join([path, *names])]
+    if not path.endswith(".py"):
+        return ["-m", "unittest", "-v", ".".join([path, *names])]
+    folder, _, file = path.rpartition("/")
+    if folder and _is_package(root, folder):
+        return ["-m", "unittest", "-v", ".".join([path.removesuffix(".py").replace("/", "."), *names])]
+    # Modules beside each other import each other by bare names: only discovery puts their folder on the path.
+    chosen = ["-k", "*." + ".".join([*names, *(["*"] if len(names) == 1 else [])])] if names else []
+    return ["-m", "unittest", "discover", "-v", *_start(root, folder or "."), "-p", file, *chosen]
+
+
+def source_folder(root: Path) -> str | None:
+    """`src` where packages lie below it, uninstalled: unittest finds them only with that on the path."""
+    src = root / "src"
+    return "src" if src.is_dir() and not (src / "__init__.py").exists() else None
 
 
 def names_begin_in(arguments: list[str]) -> str:

@@ -145,7 +145,7 @@ def find_ripgrep(environment: Mapping[str, str]) -> str | None:
     found = shutil.which("rg", path=environment.get("PATH"))
     if found is not None and Path(found).is_absolute():
         return found
-    return shutil.which(Path(sys.executable).parent / "rg")
+    return shutil.which("rg", path=str(Path(sys.executable).parent))
 
 
 def _listed(job: Job, starts: list[Start], query: Query, bounds: Bounds) -> list[list[str]] | None:

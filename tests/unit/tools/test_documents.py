@@ -58,7 +58,8 @@ async def test_a_host_that_refuses_is_reported(bench: Bench, buffers: Buffers) -
 
 async def test_a_patch_that_fails_on_disk_takes_the_buffer_back(bench: Bench, buffers: Buffers) -> None:
     bench.write("b.txt", "b\n").chmod(0o444)
-    patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-typed\n+changed\n*** Update File: b.txt\n@@\n-b\n+c\n*** End Patch"
+    sections = "*** Update File: a.txt\n@@\n-typed\n+changed\n*** Update File: b.txt\n@@\n-b\n+c\n"
+    patch = f"*** Begin Patch\n{sections}*** End Patch"
     assert "b.txt is read-only" in await bench.refused("patch", patch=patch)
     document = buffers.get(str(bench.root / "a.txt"))
     assert document is not None
