@@ -11,12 +11,14 @@ from agent_core.telemetry import events as ev
 ROTATE_AFTER_S = 55 * 60.0
 """Age at which the client renews its socket of its own accord: five minutes before the service's limit of 60."""
 MAX_HISTORY = 50
+MAX_IN_FLIGHT = 1_000
+"""Calls of which it is remembered that they continued a chain."""
 
 State = Literal["open", "closed", "lost"]
 
 
 class Connection(msgspec.Struct, kw_only=True):
-    """One WebSocket. Counts are of creates that named it."""
+    """One WebSocket. Counts are of calls that were sent over it, warm-ups apart."""
 
     connection: str
     source: str
@@ -29,8 +31,9 @@ class Connection(msgspec.Struct, kw_only=True):
     handshake_ms: float | None = None
     cause: str | None = None
     """Why it was opened, then why it ended; None if no reason was given."""
-    creates: int = 0
+    calls: int = 0
     reused: int = 0
+    """Calls that continued their chain; one whose chain turned out lost is none."""
     warmups: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
@@ -59,6 +62,8 @@ class ConnectionBook:
         self._max_connections = max_connections
         self.rows: dict[str, Connection] = {}
         self._latest = ""
+        self._chained: dict[str, Connection] = {}
+        """By call, where its latest attempt continued a chain."""
 
     def current(self) -> Connection | None:
         """The open connection that was used last, else the one used last; None before the first."""
@@ -84,10 +89,8 @@ class ConnectionBook:
             row.lanes.add(event.lane)
         match event:
             case ev.CallSent():
-                row.creates += 1
-                row.reused += event.reuse == "reused"
-                row.warmups += event.warmup
                 row.bytes_up += event.bytes_up
+                self._sent(row, event)
             case ev.CallCompleted():
                 row.bytes_down += event.bytes_down or 0
                 row.failed += event.status == "failed"
@@ -110,6 +113,20 @@ class ConnectionBook:
         for row in ended:
             row.state, row.ended_ns = "lost", row.last_ns
         return [row.connection for row in ended]
+
+    def _sent(self, row: Connection, event: ev.CallSent) -> None:
+        if event.warmup:
+            row.warmups += 1
+            return
+        before = self._chained.pop(event.call or "", None)
+        if before is not None:
+            before.reused -= 1
+        row.calls += event.attempt == 1
+        if event.reuse == "reused" and event.call is not None:
+            row.reused += 1
+            self._chained[event.call] = row
+            while len(self._chained) > MAX_IN_FLIGHT:
+                del self._chained[next(iter(self._chained))]
 
     def _note(self, row: Connection, event: ev.Event, at_ns: int, cause: str | None) -> None:
         row.history.append((at_ns, str(type(event).__struct_config__.tag).removeprefix("connection."), cause))

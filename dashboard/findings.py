@@ -13,10 +13,11 @@ from typing import Literal
 import msgspec
 
 from agent_core.telemetry import events as ev
+from dashboard.format import duration, one_line
 
 Severity = Literal["error", "warning", "recovered"]
 
-_TOOL_TROUBLE = ("error", "denied", "timeout")
+_TOOL_TROUBLE = {"error": "failed", "denied": "was denied", "timeout": "timed out"}
 _LOOK_BACK = 20
 _REPEATED = {
     "not_found": "the service did not have the chain; the whole input was sent again",
@@ -66,14 +67,15 @@ def _judge(
     match event:
         case ev.CallCompleted(status="failed" | "interrupted"):
             code = event.error_code or event.status
-            return "error", "call", code, f"the call ended {event.status} after {event.duration_ms:.0f} ms"
+            return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}"
         case ev.CallCompleted(error_code=str(code)):
-            return "warning", "call", code, f"the call ended {event.status}"
+            return "warning", "call", code, f"ended {event.status}"
         case ev.CallSent(attempt=attempt) if attempt > 1:
             text = _REPEATED.get(event.reuse, "the request was sent again")
             return "recovered", "call", event.reuse, f"attempt {attempt}: {text}"
         case ev.ToolFinished(status=status) if status in _TOOL_TROUBLE:
-            return "warning", "tool", f"tool_{status}", f"{event.name} ended {status} after {event.duration_ms:.0f} ms"
+            text = f"{one_line(event.name, 60)} {_TOOL_TROUBLE[status]} after {duration(event.duration_ms)}"
+            return "warning", "tool", f"tool_{status}", text
         case ev.ConnectionReconnected():
             return "recovered", "connection", event.cause or "reconnected", "the socket was lost and opened again"
         case ev.ConnectionFallback():
@@ -81,5 +83,5 @@ def _judge(
         case ev.TurnFinished(status="failed" | "interrupted"):
             if any(one.turn == event.turn and one.severity == "error" for one in islice(reversed(before), _LOOK_BACK)):
                 return None
-            return "error", "turn", event.status, f"the turn ended {event.status} after {event.duration_ms:.0f} ms"
+            return "error", "turn", event.status, f"{event.status} after {duration(event.duration_ms)}"
     return None

@@ -14,6 +14,8 @@ UNKNOWN = "–"
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 """C0 and C1 without newline and tab, and the marks that turn the direction of text around."""
+_HIDDEN = frozenset("\u200b\u200c\u200d\u2060\u00ad")
+"""Printable by name, yet nothing to see."""
 
 REUSE_WORDS = {
     "first": "first",
@@ -52,7 +54,7 @@ def duration(ms: float | None) -> str:
     if ms is None:
         return UNKNOWN
     if ms < 9.95:
-        return f"{ms:.1f} ms"
+        return f"{ms:.1f} ms" if ms else "0 ms"
     if ms < 999.5:
         return f"{ms:.0f} ms"
     if ms < 59_995:
@@ -109,12 +111,12 @@ def rate(tokens_per_s: float | None, *, estimated: bool = False) -> str:
 
 
 def money(usd: float | None) -> str:
-    """`$1.84`; below a cent with four digits (`$0.0031`), below a hundredth of one `<$0.0001`."""
+    """`$1.84`; below ten cents with four digits (`$0.0310`), below a hundredth of a cent `<$0.0001`."""
     if usd is None:
         return UNKNOWN
     if 0 < usd < 0.0001:
         return "<$0.0001"
-    return f"${usd:,.4f}" if 0 < usd < 0.01 else f"${usd:,.2f}"
+    return f"${usd:,.4f}" if 0 < usd < 0.1 else f"${usd:,.2f}"
 
 
 def age(seconds: float | None) -> str:
@@ -162,3 +164,12 @@ def cached(tokens: int | None, share: float | None) -> str:
     if tokens is None:
         return UNKNOWN
     return f"{tokens:,}" if share is None else f"{tokens:,} ({percent(share)})"
+
+
+def visible(text: str) -> str:
+    """`text` with every control character spelled out (`\\x1b`), newlines kept: for what a person is asked to allow,
+    where leaving something out would hide it."""
+    return "".join(
+        char if char == "\n" or (char.isprintable() and char not in _HIDDEN) else char.encode("unicode_escape").decode()
+        for char in text.replace("\r\n", "\n")
+    )

@@ -1,0 +1,56 @@
+"""`loopline tui`: what the command line calls."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+
+from agent_core.clock import Clock, SystemClock
+from agent_core.config import runtime_dir, state_dir
+from agent_core.errors import UsageError
+from dashboard.feed import EventFeed, JournalFollower, Replay
+
+
+def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:
+    """Run the terminal dashboard until it is quit; the exit code.
+
+    `replay` plays a journal or an NDJSON export again, `speed` times as fast (0: at once). `hub` follows a team hub.
+    None for both: the journals of this machine. Raises `UsageError` and `StateError` before anything is drawn.
+    """
+    from dashboard.tui.app import Dashboard
+    from dashboard.tui.control import ControlLink
+
+    if replay is not None and hub is not None:
+        raise UsageError("--replay and --hub exclude each other")
+    if not 0 <= speed <= 10_000:
+        raise UsageError(f"--speed is from 0 (at once) to 10000, not {speed:g}")
+    open_feed, source = feed_of(replay=replay, speed=speed, hub=hub, clock=SystemClock())
+    control = None if replay is not None or hub is not None else ControlLink(runtime_dir(os.environ))
+    app = Dashboard(open_feed, zone=local_zone(), source=source, control=control)
+    return app.run() or app.return_code or 0
+
+
+def feed_of(
+    *, replay: Path | None, speed: float, hub: str | None, clock: Clock
+) -> tuple[Callable[[int], EventFeed], str]:
+    """How to open the feed for some days of history, and what to call it."""
+    if replay is not None:
+        played = Replay(replay, speed=speed, clock=clock)
+        return (lambda days: played), f"replay x{speed:g}" if speed else "replay"
+    if hub is not None:
+        from dashboard.tui.hub_feed import open_hub
+
+        return open_hub(hub, os.environ, clock), "hub"
+    folder = state_dir(os.environ)
+    return (lambda days: JournalFollower(folder, since=since(clock.wall_ns(), days), clock=clock)), "live"
+
+
+def since(now_ns: int, days: int) -> str:
+    """The day (UTC) from whose journals on to read, so that the last `days` days of any time zone are whole."""
+    return (datetime.fromtimestamp(now_ns / 1e9, UTC) - timedelta(days=days)).date().isoformat()
+
+
+def local_zone() -> tzinfo:
+    return datetime.now().astimezone().tzinfo or UTC

@@ -1,0 +1,1 @@
+"""The screens: the main one, and what is laid over it."""
