@@ -151,3 +151,22 @@ async def test_the_websocket_policy_raises_instead_of_changing_over() -> None:
         with pytest.raises(ConnectionLost):
             await talk.call(make.user("1"))
         assert service.posts == []
+
+
+async def test_http_has_tries_of_its_own_after_the_websocket_used_up_its_tries() -> None:
+    async def drop(peer: Peer) -> None:
+        await peer.next()
+        await peer.drop()
+
+    posts = [Post(SECOND[:4], cut=True), Post(SECOND)]
+    async with running(*[drop] * 6, posts=posts) as service, talking(service.base_url) as talk:
+        result = await talk.call(make.user("1"))
+    assert (result.transport, result.attempts) == ("http", 8)
+
+
+async def test_a_first_connection_that_took_two_tries_is_no_reconnection() -> None:
+    async with running(Refuse(502), replies(FIRST)) as service, talking(service.base_url) as talk:
+        result = await talk.call(make.user("1"))
+    assert (result.transport, result.reuse, result.attempts) == ("websocket", "first", 1)
+    assert talk.told(ev.ConnectionOpened, "cause") == [None]
+    assert talk.events(ev.ConnectionReconnected) == []
