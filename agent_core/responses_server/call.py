@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,8 @@ from agent_core.responses_server.remembered import Remembered
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.stages import Stages
 from agent_core.wire.requests import ResponseCreate
+
+TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
 
 Stop = Literal["cancelled", "expired", "gone"]
 
@@ -38,3 +41,9 @@ class Call:
     def keepalive(self) -> Frame | None:
         """The event that breaks a silence, None before the response is created."""
         return self.ladder.in_progress() if self.ladder is not None else None
+
+
+def wants_timing(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request or an upgrade asks for stage timings, as Codex does."""
+    values = [value.strip().lower() for name, value in headers if name == TIMING_HEADER]
+    return bool(values) and values[0] not in (b"", b"false", b"0")

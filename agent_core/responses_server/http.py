@@ -19,7 +19,7 @@ from agent_core.clock import new_id
 from agent_core.errors import ConnectionLost, LooplineError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation, Ticket
 from agent_core.protocol.server_connection import Action, Keepalive, ServerConnection, Start
-from agent_core.responses_server.call import Call
+from agent_core.responses_server.call import Call, wants_timing
 from agent_core.responses_server.ladder import Frame
 from agent_core.responses_server.refusals import refusal
 from agent_core.responses_server.remembered import Remembered
@@ -92,6 +92,7 @@ class _Exchange:
             stages=stages,
             connection=new_id("http"),
             relation=Relation.FRESH if create.previous_response_id is None else Relation.MISS,
+            timing=self._streaming and wants_timing(self._scope["headers"]),
         )
         await self._perform(self._machine.create(self._service.now_s(), None, create.previous_response_id, None))
         work = asyncio.create_task(self._service.pipeline.run(self._call, self))

@@ -29,7 +29,7 @@ from agent_core.protocol.server_connection import (
     Withdraw,
 )
 from agent_core.protocol.server_connection import Stop as StopAction
-from agent_core.responses_server.call import Call, Stop
+from agent_core.responses_server.call import Call, Stop, wants_timing
 from agent_core.responses_server.ladder import Frame
 from agent_core.responses_server.refusals import refusal_data, steer_refusal_data
 from agent_core.responses_server.remembered import Remembered
@@ -48,7 +48,6 @@ from agent_core.wire.requests import (
 
 log = logging.getLogger(__name__)
 
-TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
 MAX_QUEUED, MAX_QUEUED_BYTES = 1024, 64 * 1024 * 1024
 """Creates waiting on one connection beyond which it is not read until some have started."""
 
@@ -86,7 +85,7 @@ class _Connection:
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._service, self._receive, self._asgi_send = service, receive, send
         self.id = new_id("conn")
-        self._timing = _wants_timing(scope)
+        self._timing = wants_timing(scope["headers"])
         self._router = service.router()
         self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
         self._running: dict[Ticket, _Answer] = {}
@@ -304,8 +303,3 @@ class _Answer:
             await self._connection.write(frames)
         else:
             await self._connection.finished(self._ticket, frames, outcome, head)
-
-
-def _wants_timing(scope: Scope) -> bool:
-    values = [value for key, value in scope["headers"] if key == TIMING_HEADER]
-    return bool(values) and values[0].strip().lower() not in (b"", b"false", b"0")

@@ -197,9 +197,7 @@ async def test_settings_are_not_inherited(service: Running) -> None:
     assert second["tools"] == []
 
 
-@pytest.mark.parametrize(
-    "feature", ["render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest", "all"]
-)
+@pytest.mark.parametrize("feature", ["render-cache", "settle-overlap", "all"])
 async def test_ablations_answer_the_same(feature: str, service: Running) -> None:
     names = {"render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest"}
     without = frozenset(names if feature == "all" else {feature})

@@ -190,9 +190,13 @@ async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) 
     assert metrics["engine_service_total_ms"] >= metrics["engine_service_ttft_total_ms"] > 0
     assert metrics["responses_duration_excl_engine_and_client_tool_time_ms"] > 0
     assert {"admission", "validate", "screen", "route", "render", "engine"} <= set(metrics["stages_ms"])
-    async with connected(service) as socket:
+    body = {"model": "scripted", "input": "go", "stream": True}
+    async with connected(service) as socket, http_client(service) as client:
+        streamed = parse_sse((await client.post("/responses", json=body, headers=asked)).text)
+        assert [name for name, _ in streamed[-3:-1]] == ["responsesapi.websocket_timing", "response.completed"]
         await socket.create(input="go")
         assert not any("timing" in event["type"] for event in await socket.finish())
+        assert "timing" not in (await client.post("/responses", json=body)).text
 
 
 async def test_steering_is_refused_by_engines_that_can_not(service: Running) -> None:
