@@ -42,7 +42,7 @@ class HttpWay:
 
     async def send(self, data: bytes) -> None:
         self._begun = True
-        self._stream = await self._http.post(data)
+        self._stream = await self._http.post(data, self._settings.silence_limit_s)
         self.reached = True
 
     async def receive(self) -> list[bytes]:

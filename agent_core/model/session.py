@@ -197,7 +197,7 @@ class ModelSession:
             call.retries = 0
         elif decision.step is Step.HTTP_ONCE:
             call.http_only, call.retries = True, 0
-        if decision.step is Step.RAISE or call.warmup:
+        if decision.step is Step.RAISE or call.warmup or self._closed:
             call.done = True
             call.timer.ended("failed", call.timer.timing(), response_id=call.response_id, error=error)
             raise error

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from agent_core.errors import ConfigError
 from agent_core.transport.websocket import MAX_FRAME_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S
 
 TransportPolicy = Literal["auto", "websocket", "http"]
@@ -56,8 +57,14 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
         return f"ModelSettings(base_url={self.base_url.partition('?')[0]!r}, transport={self.transport!r})"
 
     def request_headers(self) -> dict[str, str]:
-        """Headers of every request, the key among them: never log them."""
+        """Headers of every request, the key among them: never log them.
+
+        Raises ConfigError for a key that can't be a header; white space around it (a file's last newline) is dropped.
+        """
         headers = {"User-Agent": "loopline", **self.headers}
-        if self.api_key is not None:
-            headers["Authorization"] = f"Bearer {self.api_key}"
+        key = (self.api_key or "").strip()
+        if key:
+            if not (key.isascii() and key.isprintable()) or " " in key:
+                raise ConfigError("the service's key", "api_key", "printable ASCII characters without spaces")
+            headers["Authorization"] = f"Bearer {key}"
         return headers

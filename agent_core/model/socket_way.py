@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 from agent_core.clock import Clock, new_id
 from agent_core.errors import (
@@ -72,7 +71,7 @@ class SocketWay:
             self._drain = None
         self._look()
         if self._line is None:
-            self._adopt(await self._successor(), self._gone)
+            self._adopt(await self._successor(self._gone), self._gone)
         elif self._due(self._line, self._settings.rotate_after_s):
             await self._rotate(self._line)
 
@@ -109,7 +108,7 @@ class SocketWay:
         else:
             self._chain.broken()
         if self._spare is None and self._due(line, self._settings.rotate_after_s - self._settings.rotate_ahead_s):
-            self._spare = asyncio.create_task(self._open(), name="websocket-spare")
+            self._spare = asyncio.create_task(self._open("ahead"), name="websocket-spare")
 
     async def failed(self, error: LooplineError, *, ended: bool, begun: bool) -> None:
         line = self._line
@@ -139,12 +138,14 @@ class SocketWay:
             self._drain = asyncio.create_task(self._run_dry(line), name="websocket-drain")
 
     async def close(self) -> None:
-        for task in (self._drain, self._spare):
+        drain, self._drain = self._drain, None
+        spare, self._spare = self._spare, None
+        for task in (drain, spare):
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task])
-        if self._spare is not None and not self._spare.cancelled() and self._spare.exception() is None:
-            await self._spare.result().socket.close()
+        if spare is not None and not spare.cancelled() and spare.exception() is None:
+            self._discard(spare.result())
         line, self._line = self._line, None
         if line is not None:
             line.state.feed(Input.CLOSE)
@@ -173,7 +174,8 @@ class SocketWay:
         elif line.socket.lost is not None:
             self._drop(line, line.socket.lost.code)
 
-    async def _open(self) -> Line:
+    async def _open(self, cause: str | None) -> Line:
+        """A new connection; `cause` says why, None for the session's first."""
         state = ClientConnection()
         state.feed(Input.CONNECT)
         begun_ns = self._clock.mono_ns()
@@ -188,30 +190,42 @@ class SocketWay:
         )
         now_ns = self._clock.mono_ns()
         state.opened(now_ns)
-        return Line(socket, state, round((now_ns - begun_ns) / 1e6, 3))
+        line = Line(socket, state, round((now_ns - begun_ns) / 1e6, 3))
+        self._emitter.emit(
+            ev.ConnectionOpened(handshake_ms=line.handshake_ms, cause=cause, session=self._session, connection=line.id)
+        )
+        return line
 
-    async def _successor(self) -> Line:
+    async def _successor(self, cause: str | None) -> Line:
         """The connection that was opened ahead, if it is still good, else a new one."""
         spare, self._spare = self._spare, None
         if spare is not None:
             line = await spare
             if line.socket.lost is None and not self._due(line, self._settings.rotate_after_s):
                 return line
-            line.socket.abort()
-        return await self._open()
+            self._discard(line)
+        return await self._open(cause)
+
+    def _discard(self, line: Line) -> None:
+        """End a connection that was never used."""
+        line.state.feed(Input.CLOSE)
+        line.socket.abort()
+        self._tell_closed(line, "unused")
 
     def _adopt(self, line: Line, cause: str | None) -> None:
         """Make `line` the one in use. `cause`: why the one before it is gone, None for the first."""
         self._line, self.reached, self._gone = line, True, None
-        ids: dict[str, Any] = {"session": self._session, "connection": line.id}
-        self._emitter.emit(ev.ConnectionOpened(handshake_ms=line.handshake_ms, cause=cause, **ids))
         if cause is not None and cause != "rotated":
-            self._emitter.emit(ev.ConnectionReconnected(handshake_ms=line.handshake_ms, cause=cause, **ids))
+            self._emitter.emit(
+                ev.ConnectionReconnected(
+                    handshake_ms=line.handshake_ms, cause=cause, session=self._session, connection=line.id
+                )
+            )
 
     async def _rotate(self, old: Line) -> None:
         """Change over to a young connection; if none can be had now, the old one serves on."""
         try:
-            line = await self._successor()
+            line = await self._successor("rotated")
         except (TransportError, ServiceError, AuthError):
             return
         age_s = round(old.state.age_ns(self._clock.mono_ns()) / 1e9, 3)
@@ -254,7 +268,8 @@ class SocketWay:
         if state.state is not State.DRAINING:
             return
         if isinstance(event, wire.ErrorEvent):
-            state.feed(Input.ENDED)
+            # It may answer the request or, if there was one, the asking to stop.
+            state.feed(Input.MIXED_UP if asked else Input.ENDED)
         elif hasattr(event, "response") and state.claims(event.response.id or None):
             if wire.event_type(event) not in wire.TERMINAL_TYPES:
                 return

@@ -85,15 +85,21 @@ class Http:
         self._url, self._headers, self._open_timeout_s = url, dict(headers), open_timeout_s
         self._client: httpx.AsyncClient | None = None
 
-    async def post(self, body: bytes) -> HttpStream:
-        """Send a create and wait for the head of the answer. Raises ServiceUnreachable, ConnectionLost, AuthError,
-        ServiceError (from the error body) or ProtocolError (a success that is no event stream)."""
+    async def post(self, body: bytes, silence_s: float | None = None) -> HttpStream:
+        """Send a create and wait for the head of the answer, at most `silence_s` seconds (None: no limit).
+
+        Raises ServiceUnreachable, ConnectionLost, AuthError, ServiceError (from the error body) or ProtocolError (a
+        success that is no event stream).
+        """
         import httpx
 
         client = self._client = self._client or self._new_client()
         request = client.build_request("POST", self._url, content=body)
         try:
-            response = await client.send(request, stream=True)
+            async with asyncio.timeout(silence_s):
+                response = await client.send(request, stream=True)
+        except TimeoutError:
+            raise ConnectionLost(f"the service sent nothing for {silence_s:g} s") from None
         except (httpx.ConnectError, httpx.ConnectTimeout) as failure:
             raise self._unreachable(failure) from None
         except httpx.HTTPError as failure:
@@ -137,6 +143,8 @@ class Http:
         return unreachable(self._url, cause if isinstance(cause, OSError) else TimeoutError())
 
     async def _refused(self, response: httpx.Response) -> AuthError | ServiceError:
+        import httpx
+
         body = b""
         try:
             async with asyncio.timeout(self._open_timeout_s):
@@ -144,7 +152,7 @@ class Http:
                     body += chunk
                     if len(body) > MAX_ERROR_BODY_BYTES:
                         break
-        except (TimeoutError, OSError):
+        except (TimeoutError, httpx.HTTPError):
             pass  # the status alone says enough
         finally:
             await response.aclose()

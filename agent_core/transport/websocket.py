@@ -2,8 +2,8 @@
 
 Owns the socket and the frames that nobody took yet. It decides nothing: what a frame means, and what to do when the
 socket is gone, is decided above. Frames are taken over in the event loop's own callback, so reading never stops while
-nobody waits (a close is seen before the next send, pings are answered), a burst wakes its consumer once, and no task is
-needed. Headers are never logged: the library gets a logger that leads nowhere.
+nobody waits (a close is seen before the next send, pings are answered), a burst wakes its consumer once, and no task
+is needed. Headers are never logged: the library gets a logger that leads nowhere.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from websockets.protocol import Event
 
 from agent_core.errors import (
     AuthError,
+    ConfigError,
     ConnectionLost,
     HandshakeRefused,
     MessageTooLarge,
@@ -144,6 +145,13 @@ class WebSocket:
                 f"the proxy refused the way to the service (HTTP {refusal.response.status_code})",
                 hint="check HTTPS_PROXY and NO_PROXY",
             ) from None
+        except ImportError:
+            raise ServiceUnreachable(
+                "the way to the service leads through a SOCKS proxy, which needs the package python-socks",
+                hint="install python-socks, or set NO_PROXY for the service",
+            ) from None
+        except ws_errors.InvalidProxy:
+            raise ConfigError("the proxy's address", "HTTPS_PROXY", "a proxy URL like http://proxy:3128") from None
         except ws_errors.InvalidHandshake as broken:
             raise ConnectionLost(f"the WebSocket handshake broke off ({type(broken).__name__})") from None
         except OSError as failure:

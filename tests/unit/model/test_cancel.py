@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.errors import UsageError
+from agent_core.errors import ConnectionLost, UsageError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Restarted, TextDelta
 from agent_core.telemetry import events as ev
 from tests.support import model_events as make
@@ -286,6 +286,39 @@ async def test_a_cancelled_warm_up_leaves_the_connection_fit() -> None:
             await warming
         assert (await talk.call(make.user("1"))).response_id == "resp_2"
         assert len(service.handshakes) == 1
+
+
+async def test_an_error_while_a_response_is_being_cancelled_costs_the_socket() -> None:
+    """It may be the answer to the cancel, of a service that knows none and streams on."""
+
+    async def script(peer: Peer) -> None:
+        await peer.next()
+        await peer.send(*BEGUN)
+        await peer.next("response.cancel")
+        await peer.send(make.error("unsupported_event_type"), *LONG[5:])
+        await peer.left()
+
+    async with running(script, replies(NEXT)) as service, talking(service.base_url, own_service=True) as talk:
+        await run_until_delta(talk)
+        result = await talk.call(make.user("never mind"))
+        assert len(service.handshakes) == 2
+    assert (result.response_id, result.attempts) == ("resp_2", 1)
+
+
+async def test_closing_the_session_amid_a_call_ends_it_without_another_try() -> None:
+    async def script(peer: Peer) -> None:
+        await peer.next()
+        await peer.send(*BEGUN)
+        await peer.left()
+
+    async with running(script) as service, talking(service.base_url) as talk:
+        with pytest.raises(ConnectionLost):
+            async with contextlib.aclosing(talk.session.call(talk.request())) as stream:
+                async for item in stream:
+                    if isinstance(item, TextDelta):
+                        await talk.session.close()
+        assert len(service.handshakes) == 1
+    assert talk.told(ev.CallCompleted, "status") == ["failed"]
 
 
 async def test_closing_the_session_amid_a_drain_is_quick_and_final() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from agent_core.errors import ConfigError
 from agent_core.model.settings import ModelSettings
 
 SETTINGS = ModelSettings(base_url="https://h/v1?sig=hidden", api_key="sk-secret", headers={"OpenAI-Project": "p"})
@@ -22,6 +25,15 @@ def test_the_key_leaves_as_a_bearer_and_shows_in_no_representation() -> None:
 
 def test_without_a_key_there_is_no_authorization() -> None:
     assert "Authorization" not in ModelSettings(base_url="http://h").request_headers()
+
+
+def test_white_space_around_a_key_is_dropped_and_what_can_be_no_header_is_refused_unseen() -> None:
+    assert ModelSettings(base_url="http://h", api_key=" sk-1\n").request_headers()["Authorization"] == "Bearer sk-1"
+    assert "Authorization" not in ModelSettings(base_url="http://h", api_key=" ").request_headers()
+    for key in ("sk-1\r\nX-Evil: y", "sk-\u00e9", "sk 1", "sk\x00"):
+        with pytest.raises(ConfigError) as caught:
+            ModelSettings(base_url="http://h", api_key=key).request_headers()
+        assert key not in str(caught.value)
 
 
 def test_a_session_loads_no_http_client_until_it_needs_one() -> None:

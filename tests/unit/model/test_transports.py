@@ -62,7 +62,7 @@ async def test_the_next_connection_is_opened_ahead() -> None:
         await talk.call(make.tool_output())
         await until_connected(talk)
         assert len(service.handshakes) == 2
-        assert len(talk.events(ev.ConnectionOpened)) == 1  # it is told when it is used
+        assert talk.told(ev.ConnectionOpened, "cause") == [None, "ahead"]
         talk.clock.jump(60)
         await talk.call(make.user("2"))
         assert service.creates[2].connection == 2
@@ -101,6 +101,8 @@ async def test_a_connection_that_was_opened_ahead_and_aged_is_closed_unused() ->
         assert service.creates[2].connection == 3
         async with asyncio.timeout(5):
             await service.peers[1].left()
+        assert len(talk.events(ev.ConnectionOpened)) == len(service.handshakes)
+    assert talk.told(ev.ConnectionClosed, "cause") == ["unused", "rotated", "session_closed"]
 
 
 async def test_an_unused_spare_is_closed_with_the_session() -> None:
@@ -109,6 +111,8 @@ async def test_an_unused_spare_is_closed_with_the_session() -> None:
         talk.clock.jump(54 * 60 + 30)
         await talk.call(make.tool_output())
         await until_connected(talk)
+        await talk.session.close()
+    assert talk.told(ev.ConnectionClosed, "cause") == ["unused", "session_closed"]
 
 
 async def test_a_rotation_that_can_not_be_had_keeps_the_old_connection() -> None:

@@ -24,7 +24,7 @@ from agent_core.errors import (
 from agent_core.transport.http import Http, HttpStream
 from agent_core.transport.urls import http_url
 from tests.support import model_events as make
-from tests.support.scripted_service import Post, ScriptedService, running
+from tests.support.scripted_service import Post, ScriptedService, greeting, running
 
 BODY = b'{"model":"m","input":[]}'
 
@@ -124,6 +124,22 @@ async def test_the_silence_limit_ends_a_wait() -> None:
         await stream.close()
 
 
+async def test_the_silence_limit_holds_for_the_head_of_the_answer_too() -> None:
+    async with asyncio.timeout(10), greeting(b"") as url:
+        http = Http(http_url(url), {})
+        with pytest.raises(ConnectionLost):
+            await http.post(BODY, 0.02)
+        await http.close()
+
+
+async def test_a_peer_that_does_not_speak_http_is_a_broken_request() -> None:
+    async with asyncio.timeout(10), greeting(b"220 mail ready\r\n\r\n") as url:
+        http = Http(http_url(url), {})
+        with pytest.raises(ConnectionLost):
+            await http.post(BODY)
+        await http.close()
+
+
 async def test_closing_the_stream_tells_the_service_to_stop() -> None:
     async with running(posts=[Post(make.started("resp_1"), hold=True)]) as service, client(service) as http:
         stream = await http.post(BODY)
@@ -134,7 +150,7 @@ async def test_closing_the_stream_tells_the_service_to_stop() -> None:
 async def test_nothing_listening_is_unreachable() -> None:
     async with running() as service:
         url = http_url(service.base_url)
-    http = Http(url, {})
+    http = Http(http_url(url), {})
     with pytest.raises(ServiceUnreachable):
         await http.post(BODY)
     await http.close()

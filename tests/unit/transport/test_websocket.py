@@ -6,8 +6,8 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -22,7 +22,7 @@ from agent_core.errors import (
 )
 from agent_core.transport.urls import websocket_url
 from agent_core.transport.websocket import MAX_FRAME_BYTES, WebSocket
-from tests.support.scripted_service import Peer, Refuse, ScriptedService, running
+from tests.support.scripted_service import Peer, Refuse, ScriptedService, greeting, running
 
 KEY = "sk-secret-0123456789"
 FRAME = {"type": "codex.rate_limits"}
@@ -102,35 +102,17 @@ async def test_an_unknown_host_is_unreachable() -> None:
         await WebSocket.open("ws://host.invalid/v1/responses", {}, open_timeout_s=10)
 
 
-@asynccontextmanager
-async def greeting(words: bytes) -> AsyncIterator[str]:
-    """A server that says `words`, whatever it is asked, and waits for the client to leave; gives its address."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(words)
-        while await reader.read(1 << 16):
-            pass
-        writer.close()
-        gone.set()
-
-    gone = asyncio.Event()
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    yield f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    await gone.wait()
-    server.close()
-
-
 async def test_a_handshake_without_an_answer_ends_in_time() -> None:
     async with asyncio.timeout(10), greeting(b"") as url:
         with pytest.raises(HandshakeRefused) as caught:
-            await WebSocket.open(url, {}, open_timeout_s=0.05)
+            await WebSocket.open(websocket_url(url), {}, open_timeout_s=0.05)
     assert caught.value.status == 408
 
 
 async def test_a_peer_that_does_not_speak_http_breaks_the_handshake_off() -> None:
     async with asyncio.timeout(10), greeting(b"220 mail ready\r\n\r\n") as url:
         with pytest.raises(ConnectionLost):
-            await WebSocket.open(url, {})
+            await WebSocket.open(websocket_url(url), {})
 
 
 async def test_frames_before_a_close_are_delivered_before_the_loss_is_told() -> None:
@@ -197,7 +179,7 @@ async def test_silence_with_pongs_is_alive() -> None:
 
     async with running(script) as service, asyncio.timeout(10):
         url = websocket_url(service.base_url)
-        ws = await WebSocket.open(url, {}, ping_interval_s=0.01, ping_timeout_s=1.0)
+        ws = await WebSocket.open(websocket_url(url), {}, ping_interval_s=0.01, ping_timeout_s=1.0)
         waiting = asyncio.create_task(ws.receive())
         await asyncio.sleep(0.1)  # ten pings go by; this is the silence that is tested
         assert not waiting.done()
@@ -213,7 +195,7 @@ async def test_a_peer_that_answers_no_ping_is_dead() -> None:
 
     async with running(script) as service, asyncio.timeout(10):
         url = websocket_url(service.base_url)
-        ws = await WebSocket.open(url, {}, ping_interval_s=0.02, ping_timeout_s=0.05)
+        ws = await WebSocket.open(websocket_url(url), {}, ping_interval_s=0.02, ping_timeout_s=0.05)
         with pytest.raises(ConnectionLost):
             await ws.receive()
 
