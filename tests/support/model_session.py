@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from agent_core.errors import ConnectionLost
 from agent_core.model.port import CallItem, CallRequest, CallResult, Items
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
@@ -50,7 +51,7 @@ class Talk:
         self.sink = ListSink()
         self.history = Items()
         self.options: dict[str, Any] = {}
-        self.instructions = "Be brief."
+        self.model, self.instructions, self.tools = "m", "Be brief.", b'[{"type":"function","name":"read"}]'
         self.seen: list[CallItem] = []
         """What the last call streamed."""
         self._calls = 0
@@ -68,9 +69,9 @@ class Talk:
     def request(self) -> CallRequest:
         self._calls += 1
         return CallRequest(
-            model="m",
+            model=self.model,
             instructions=self.instructions,
-            tools=b'[{"type":"function","name":"read"}]',
+            tools=self.tools,
             items=self.history,
             options=self.options,
             call=f"call_{self._calls}",
@@ -97,6 +98,13 @@ class Talk:
         async with asyncio.timeout(10):
             while socket.lost is None:  # noqa: ASYNC110 - an idle socket tells nobody
                 await asyncio.sleep(0)
+
+    async def until_lost_or_waiting(self) -> None:
+        """Wait until the service said or did something to the idle socket."""
+        socket = self._idle_socket()
+        async with asyncio.timeout(10):
+            with contextlib.suppress(ConnectionLost):
+                socket.put_back(await socket.receive())
 
     async def until_waiting(self) -> None:
         """Wait until a frame waits that no call asked for."""
