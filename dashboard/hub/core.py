@@ -1,0 +1,264 @@
+"""The hub: takes events of agents and of this machine, folds them per source, has them written, and tells what changed.
+
+Runs on one event loop, which owns all state here; only the store's calls run in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import TypeVar
+
+import msgspec
+
+from agent_core.clock import Clock
+from agent_core.telemetry.axis import parse_time_ns
+from agent_core.telemetry.codec import encode_event
+from agent_core.telemetry.events import Event
+from dashboard.hub import housekeeping
+from dashboard.hub.ingest import Batch, Refused
+from dashboard.hub.limits import NewSources
+from dashboard.hub.live import Live
+from dashboard.hub.live_rows import error_of, live_row
+from dashboard.hub.member import Changes, Member, kind_of, plausible_us, subject_of
+from dashboard.hub.metrics import Counters, Since
+from dashboard.hub.recent import SPAN_S, Recent
+from dashboard.hub.records import EventRow, Expired, Flush, SourceRecord, day_of
+from dashboard.hub.roster import SLICE, Roster
+from dashboard.hub.settings import HubSettings
+from dashboard.hub.store import Store, StoreError
+from dashboard.hub.writing import Writing
+
+log = logging.getLogger(__name__)
+
+ACK_S = 20.0
+"""How long an agent waits for its events to be durable before it is told to come again."""
+TICK_S = 0.25
+
+Answer = TypeVar("Answer")
+
+
+class Hub:
+    """`start` it, `accept` batches, ask; `stop` it."""
+
+    def __init__(self, store: Store, clock: Clock, settings: HubSettings) -> None:
+        self.store, self.clock, self.settings = store, clock, settings
+        self.live = Live()
+        self.counters, self.since = Counters(), Since()
+        self.roster = Roster(store, clock, settings)
+        self.writing = Writing(store, self._written)
+        self.positions: dict[str, int] = {}
+        """Last durable event position by day."""
+        self.expired = Expired()
+        """Of the latest run of retention."""
+        self.began_us = self.now_us()
+        self._recent: dict[str, Recent] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._new_sources = NewSources()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Read where the store stands and bring back what runs. Raises `StoreError`."""
+        await self.roster.load()
+        self.writing.durable = {record.source: record.seq for record in self.roster.sources.values()}
+        self.positions = await self.ask(self.store.positions)
+        now_s = self.now_ns() // 1_000_000_000
+        for team in {record.team for record in self.roster.sources.values()}:
+            for bucket, _, cell in await self.ask(self.store.cells, 60, now_s - SPAN_S, now_s + 60, team):
+                self.recent(team).add(bucket, cell.figures, now_s)
+        self.writing.start()
+        self._tasks = [
+            asyncio.create_task(self._tick(), name="hub-tick"),
+            asyncio.create_task(self._keep_house(), name="hub-housekeeping"),
+        ]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self.writing.stop()
+        self.roster.close()
+
+    async def ask(self, question: Callable[..., Answer], *arguments: object) -> Answer:
+        """Run one of the store's questions in a thread."""
+        return await self.roster.ask(question, *arguments)
+
+    def now_ns(self) -> int:
+        return self.clock.wall_ns()
+
+    def now_us(self) -> int:
+        return self.clock.wall_ns() // 1000
+
+    def recent(self, team: str) -> Recent:
+        return self._recent.setdefault(team, Recent())
+
+    def teams(self, team: str | None) -> list[str]:
+        """The teams seen so far that who sees `team` (None: all) may see."""
+        return [name for name in self._recent if team in (None, name)]
+
+    def apply_settings(self, settings: HubSettings) -> None:
+        self.settings = settings
+        self.roster.use(settings)
+
+    # Taking events
+
+    def acked(self, team: str, source: str) -> int:
+        """The last durable sequence of a source, 0 if it is new. Raises `Refused` for another team's."""
+        self._check_owner(team, source)
+        return self.writing.durable.get(source, 0)
+
+    async def accept(self, team: str, agent: str, batch: Batch) -> int:
+        """Take a batch; gives the last sequence that is durable, which covers it. Raises `Refused`."""
+        self._check_owner(team, batch.source)
+        if self.writing.behind:
+            raise _refusal(self.writing.last_error)
+        lock = self._locks.setdefault(batch.source, asyncio.Lock())
+        try:
+            async with lock:
+                await self._fold(self._record(team, agent, batch.source), agent, batch)
+        finally:
+            if not lock.locked():
+                self._locks.pop(batch.source, None)
+        self.counters.batches += 1
+        self.counters.passed_over += batch.passed_over
+        try:
+            await self.writing.until_durable(batch.source, batch.last_seq, ACK_S)
+        except StoreError as error:
+            raise _refusal(error) from error
+        return self.writing.durable[batch.source]
+
+    def _record(self, team: str, agent: str, source: str) -> SourceRecord:
+        record = self.roster.sources.get(source)
+        if record is None:
+            if self._new_sources.take(team, self.clock.mono_ns()):
+                message = "too many new sources of this team"
+                raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many_sources", message, retry_after_s=60)
+            record = SourceRecord(source=source, team=team, agent=agent, seen_us=self.now_us())
+            self.roster.sources[source] = record
+        return record
+
+    def _check_owner(self, team: str, source: str) -> None:
+        record = self.roster.sources.get(source)
+        if record is not None and record.team != team:
+            raise Refused(HTTPStatus.FORBIDDEN, "other_team", "this source belongs to another team")
+
+    async def _fold(self, record: SourceRecord, agent: str, batch: Batch) -> None:
+        new = [event for event in batch.events if event.seq > record.seq]
+        self.counters.repeated += len(batch.events) - len(new)
+        if batch.last_seq <= record.seq:
+            return
+        member = await self.roster.member(record)
+        record.agent = agent
+        for start in range(0, max(1, len(new)), SLICE):
+            some = new[start : start + SLICE]
+            last = start + SLICE >= len(new)
+            self._fold_slice(member, some, batch.last_seq if last else some[-1].seq)
+            await asyncio.sleep(0)
+
+    def _fold_slice(self, member: Member, events: list[Event], reached: int) -> None:
+        """Fold, and put what comes of it into the next unit; nothing else may run in between."""
+        record, now_us, unfit = member.source, self.now_us(), member.unfit
+        member.fold(events, now_us)
+        changes = member.take(self.now_ns())
+        rows = [_row(record, event, now_us) for event in events]
+        days = [row.day for row in rows]
+        record.seq, record.seen_us = reached, now_us
+        record.events += len(rows)
+        record.first_day = min([*days, record.first_day or "9999"])
+        record.last_day = max([*days, record.last_day])
+        self.writing.add(msgspec.structs.replace(record), rows, changes)
+        self.counters.events += len(rows)
+        self.counters.unfit += member.unfit - unfit
+        self._count(record.team, changes)
+        self._tell(member, changes)
+
+    def _count(self, team: str, changes: Changes) -> None:
+        now_s = self.now_ns() // 1_000_000_000
+        recent = self.recent(team)
+        for key, cell in changes.cells.items():
+            recent.add(key.bucket, cell.figures, now_s)
+            self.since.add(team, key.dims, cell)
+
+    # Telling
+
+    def _tell(self, member: Member, changes: Changes) -> None:
+        team, now_ns = member.source.team, self.now_ns()
+        rows = [live_row(member, turn, now_ns) for turn in changes.ended]
+        errors = [error_of(finding, team, member.source.agent) for finding in changes.errors]
+        self.live.mark(
+            team,
+            changes.dirty,
+            [msgspec.json.encode(row) for row in rows if row is not None],
+            [msgspec.json.encode(error) for error in errors],
+        )
+
+    def _written(self, flush: Flush, positions: dict[str, int]) -> None:
+        self.positions.update(positions)
+
+    async def _tick(self) -> None:
+        """Close a tick of changes four times a second, and once a second sample the rates."""
+        sampled_s = 0
+        while True:
+            await self.clock.sleep(TICK_S)
+            now_s = self.now_ns() // 1_000_000_000
+            if now_s != sampled_s:
+                sampled_s = now_s
+                self._sample(now_s)
+            self.live.tick()
+
+    def _sample(self, now_s: int) -> None:
+        now_ns = self.now_ns()
+        rates: dict[str, float] = dict.fromkeys(self._recent, 0.0)
+        for member in self.roster.members(None):
+            if not member.state.running:
+                continue
+            rate = member.state.rollup.live_rate(now_ns)
+            if rate is not None:
+                rates[member.source.team] = rates.get(member.source.team, 0.0) + rate
+                self.live.mark(member.source.team, set(member.state.running), [], [])
+        for team, rate in rates.items():
+            self.recent(team).sample(now_s, rate)
+
+    async def _keep_house(self) -> None:
+        while True:
+            await self.keep_house_once()
+            await self.clock.sleep(1.0 if self.expired.backlog else housekeeping.EVERY_S)
+
+    async def keep_house_once(self) -> None:
+        """Drop quiet sources from memory, and what is too old from the store."""
+        for member in self.roster.forget_idle(set(self._locks)):
+            self.live.mark(member.source.team, set(member.state.running), [], [])
+        try:
+            self.expired = await self.ask(housekeeping.expire, self.store, self.settings, self.now_us())
+        except StoreError as error:
+            log.warning("retention could not run: %s", error.message)
+        else:
+            days = set(await self.ask(self.store.days))
+            self.positions = {day: last for day, last in self.positions.items() if day in days}
+
+
+def event_us(event: Event) -> int:
+    """The event's own wall time in microseconds; 0 if it has none that can be read."""
+    try:
+        return parse_time_ns(event.time) // 1000
+    except (ValueError, TypeError):
+        return 0
+
+
+def _row(record: SourceRecord, event: Event, now_us: int) -> EventRow:
+    at_us = plausible_us(event_us(event), now_us)
+    return EventRow(
+        day_of(at_us), record.source, record.team, event.seq, at_us, subject_of(event), kind_of(type(event)),
+        encode_event(event),
+    )  # fmt: skip
+
+
+def _refusal(error: StoreError | None) -> Refused:
+    if error is not None and error.code == "store_full":
+        message = "the hub's disk is full; send again later"
+        return Refused(HTTPStatus.INSUFFICIENT_STORAGE, "store_full", message, retry_after_s=30)
+    message = "the hub's store is behind; send again later"
+    return Refused(HTTPStatus.SERVICE_UNAVAILABLE, "store_behind", message, retry_after_s=5)

@@ -1,0 +1,159 @@
+"""The hub's own counters and a team's figures since the hub began, in Prometheus' text format. Pure.
+
+Labels are bounded: models come through `names`, the rest are words of ours. Names follow the OpenTelemetry GenAI
+conventions v0.1.0 as Prometheus spells them; what those lack has the prefix `loopline_`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from agent_core.telemetry.figures import OTHER, Figures
+from agent_core.telemetry.prices import NANO
+from agent_core.telemetry.sketch import Sketch
+from agent_core.telemetry.stages import STAGES
+from dashboard.hub.records import Cell, Dims
+
+SECONDS = tuple(0.01 * 2**n for n in range(14))
+"""Buckets that the conventions set for durations: 0.01 s to 81.92 s."""
+GAP_SECONDS = (0.001, 0.002, 0.005, *SECONDS)
+"""For gaps between chunks, where 10 ms is too coarse."""
+MAX_GROUPS = 400
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+Group = tuple[str, str, str]
+"""(team, model, transport)."""
+
+
+class Counters(msgspec.Struct):
+    """What the hub did since it began."""
+
+    events: int = 0
+    batches: int = 0
+    repeated: int = 0
+    """Events that were known."""
+    passed_over: int = 0
+    """Events of types this version does not know."""
+    unfit: int = 0
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
+    """By code; codes are words of ours."""
+
+
+class Since:
+    """Figures by group since the hub began; they only grow."""
+
+    def __init__(self) -> None:
+        self.groups: dict[Group, Figures] = {}
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        """Calls by (team, reuse outcome)."""
+
+    def add(self, team: str, dims: Dims, cell: Cell) -> None:
+        group = (team, dims.model or "unknown", dims.transport or "unknown")
+        if group not in self.groups and len(self.groups) >= MAX_GROUPS:
+            group = (team, OTHER, group[2])
+        self.groups.setdefault(group, Figures()).merge(cell.figures)
+        for outcome, count in cell.figures.reuse.items():
+            self.outcomes[(team, outcome)] += count
+
+
+def exposition(since: Since, team: str | None, own: Mapping[str, float], counters: Counters) -> str:
+    """All metrics that who sees `team` (None: all teams) may see."""
+    groups = {group: figures for group, figures in since.groups.items() if team in (None, group[0])}
+    lines: list[str] = []
+    for name, help_text, sketch, bounds in _HISTOGRAMS:
+        lines += _head(name, help_text, "histogram")
+        for group, figures in groups.items():
+            lines += _histogram(name, _labels(group), _sketch(figures, sketch), bounds)
+    for name, help_text, field in _COUNTERS:
+        lines += _head(name, help_text, "counter")
+        for group, figures in groups.items():
+            lines.append(f"{name}{{{_labels(group)}}} {_number(getattr(figures, field))}")
+    lines += _head("loopline_cost_usd_total", "Cost at list prices, estimated.", "counter")
+    for group, figures in groups.items():
+        lines.append(f"loopline_cost_usd_total{{{_labels(group)}}} {_number(figures.cost_nano / NANO)}")
+    lines += _head("loopline_turns_total", "Ended turns by status.", "counter")
+    for group, figures in groups.items():
+        lines += [
+            f'loopline_turns_total{{{_labels(group)},status="{_text(status)}"}} {_number(count)}'
+            for status, count in figures.turn_statuses.items()
+        ]
+    lines += _head("loopline_turn_stage_seconds_total", "Time of ended turns by stage.", "counter")
+    for group, figures in groups.items():
+        for stage in STAGES:
+            seconds = _number(figures.stages_ns[stage] / 1e9)
+            lines.append(f'loopline_turn_stage_seconds_total{{{_labels(group)},stage="{stage}"}} {seconds}')
+    lines += _head("loopline_connection_state_total", "Calls by what became of their chain.", "counter")
+    lines += [
+        f'loopline_connection_state_total{{team="{_text(owner)}",outcome="{_text(outcome)}"}} {_number(count)}'
+        for (owner, outcome), count in since.outcomes.items()
+        if team in (None, owner)
+    ]
+    lines += _own(own, counters)
+    return "\n".join(lines) + "\n"
+
+
+_HISTOGRAMS = (
+    ("gen_ai_client_inference_duration_seconds", "Duration of model calls.", "duration", SECONDS),
+    ("gen_ai_client_inference_time_to_first_chunk_seconds", "Send to first delta of any channel.", "ttft", SECONDS),
+    ("gen_ai_client_inference_time_per_output_chunk_seconds", "Gaps between deltas.", "gap", GAP_SECONDS),
+    ("gen_ai_invoke_agent_duration_seconds", "Duration of turns.", "turn_duration", SECONDS),
+)
+_COUNTERS = (
+    ("gen_ai_client_inference_usage_input_tokens_total", "Input tokens, cached ones included.", "input_tokens"),
+    ("gen_ai_client_inference_usage_output_tokens_total", "Output tokens, reasoning included.", "output_tokens"),
+    ("gen_ai_client_inference_usage_cache_read_input_tokens_total", "Cached part of the input.", "cached_tokens"),
+    ("gen_ai_client_inference_usage_cache_write_input_tokens_total", "Written to the cache.", "cache_write_tokens"),
+    (
+        "gen_ai_client_inference_usage_reasoning_output_tokens_total",
+        "Reasoning part of the output.",
+        "reasoning_tokens",
+    ),
+    ("loopline_calls_total", "Ended calls.", "calls"),
+    ("loopline_bytes_up_total", "Bytes of create frames.", "bytes_up"),
+)
+
+
+def _sketch(figures: Figures, name: str) -> Sketch:
+    return figures.gaps if name == "gap" else figures.sketches[name]
+
+
+def _histogram(name: str, labels: str, sketch: Sketch, bounds: Iterable[float]) -> Iterator[str]:
+    values = [(value / 1000, count) for value, count in sketch.values()]
+    for bound in bounds:
+        within = sum(count for value, count in values if value <= bound)
+        yield f'{name}_bucket{{{labels},le="{_number(bound)}"}} {within}'
+    yield f'{name}_bucket{{{labels},le="+Inf"}} {sketch.count}'
+    yield f"{name}_sum{{{labels}}} {_number(sum(value * count for value, count in values))}"
+    yield f"{name}_count{{{labels}}} {sketch.count}"
+
+
+def _own(own: Mapping[str, float], counters: Counters) -> Iterator[str]:
+    for name, value in own.items():
+        yield f"# TYPE loopline_hub_{name} gauge"
+        yield f"loopline_hub_{name} {_number(value)}"
+    for name in ("events", "batches", "repeated", "passed_over", "unfit"):
+        yield f"# TYPE loopline_hub_{name}_total counter"
+        yield f"loopline_hub_{name}_total {_number(getattr(counters, name))}"
+    yield "# TYPE loopline_hub_refused_total counter"
+    for code, count in counters.refused.items():
+        yield f'loopline_hub_refused_total{{code="{_text(code)}"}} {count}'
+
+
+def _head(name: str, help_text: str, kind: str) -> list[str]:
+    return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
+
+
+def _labels(group: Group) -> str:
+    team, model, transport = group
+    return f'team="{_text(team)}",gen_ai_request_model="{_text(model)}",transport="{_text(transport)}"'
+
+
+def _text(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _number(value: float) -> str:
+    return repr(round(value, 9)) if isinstance(value, float) and not value.is_integer() else str(int(value))

@@ -1,0 +1,137 @@
+"""The way to disk: gathers what was folded, writes it in units from one thread, and tells who waits when it is durable.
+
+What was folded once stays here until it is written, however often that fails; only then may an agent be told that its
+events are kept. Owned by the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from dashboard.hub.member import Changes
+from dashboard.hub.records import LEVELS, Cell, CellKey, EventRow, Flush, SourceRecord
+from dashboard.hub.store import Store, StoreError
+
+log = logging.getLogger(__name__)
+
+GATHER_S = 0.02
+"""Pause before a write, so that what comes together is one transaction."""
+RETRY_S = 1.0
+MAX_WAITING_EVENTS = 30_000
+MAX_WAITING_BYTES = 32 << 20
+
+
+class Writing:
+    """`add` what a slice of events gave, `until_durable` before acknowledging it."""
+
+    def __init__(self, store: Store, on_written: Callable[[Flush, dict[str, int]], None]) -> None:
+        self._store, self._on_written = store, on_written
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="hub-writer")
+        self._pending = Flush()
+        self._failed: Flush | None = None
+        self._wake, self._stopping = asyncio.Event(), asyncio.Event()
+        self._attempt: asyncio.Future[StoreError | None] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self.durable: dict[str, int] = {}
+        """Last durable sequence by source."""
+        self.waiting_events = 0
+        self.waiting_bytes = 0
+        self.failures = 0
+        self.last_error: StoreError | None = None
+        """Of the last attempt; None if it succeeded."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether so much waits that no more should be taken."""
+        return self.waiting_events > MAX_WAITING_EVENTS or self.waiting_bytes > MAX_WAITING_BYTES
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run(), name="hub-writing")
+
+    async def stop(self, timeout_s: float = 5.0) -> None:
+        """Write what waits, then end; what is not written after `timeout_s` seconds the agents send again.
+
+        A write that runs is never given up half-way: writing its unit anew would count it twice.
+        """
+        self._stopping.set()
+        self._wake.set()
+        if self._task is not None:
+            _, late = await asyncio.wait([self._task], timeout=timeout_s)
+            if late:
+                log.warning("the hub's store did not take what was left; agents will send it again")
+                self._task.cancel()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def add(self, source: SourceRecord, rows: list[EventRow], changes: Changes) -> None:
+        """Put the outcome of some events of `source` into the next unit, with the sequence they reach."""
+        pending = self._pending
+        pending.events += rows
+        pending.findings += changes.findings
+        pending.sources[source.source] = source
+        for turn in changes.turns.values():
+            pending.turns[(turn.team, turn.turn)] = turn
+        for key, cell in changes.cells.items():
+            for level in LEVELS:
+                wide = CellKey(level, key.bucket // level * level, key.team, key.dims)
+                pending.cells.setdefault(wide, Cell()).merge(cell)
+        self.waiting_events += len(rows)
+        self.waiting_bytes += sum(len(row.body) for row in rows)
+        self._wake.set()
+
+    async def until_durable(self, source: str, seq: int, timeout_s: float) -> None:
+        """Wait until `seq` of `source` is durable. Raises `StoreError` as soon as an attempt fails, or after
+        `timeout_s` seconds."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self.durable.get(source, 0) < seq:
+                    error = await asyncio.shield(self._attempt)
+                    if error is not None and self.durable.get(source, 0) < seq:
+                        raise error
+        except TimeoutError:
+            raise StoreError("the hub's store is too slow", code="store_busy") from None
+
+    async def _run(self) -> None:
+        while True:
+            if self._failed is None and not self._pending:
+                if self._stopping.is_set():
+                    return
+                self._wake.clear()
+                await self._wake.wait()
+                await asyncio.sleep(GATHER_S)
+            elif await self._write_once() is not None:
+                if self._stopping.is_set():
+                    return
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_S):
+                        await self._stopping.wait()
+
+    async def _write_once(self) -> StoreError | None:
+        flush = self._failed
+        if flush is None:
+            flush, self._pending = self._pending, Flush()
+        self._failed = flush
+        error: StoreError | None = None
+        try:
+            positions = await asyncio.get_running_loop().run_in_executor(self._thread, self._store.write, flush)
+        except StoreError as failure:
+            error = failure
+            self.failures += 1
+            if self.last_error is None:
+                log.error("the hub can't write, agents are asked to wait: %s", failure.message)
+        else:
+            self._failed = None
+            self.waiting_events -= len(flush.events)
+            self.waiting_bytes -= sum(len(row.body) for row in flush.events)
+            for source in flush.sources.values():
+                self.durable[source.source] = source.seq
+            if self.last_error is not None:
+                log.warning("the hub can write again")
+            self._on_written(flush, positions)
+        self.last_error = error
+        attempt, self._attempt = self._attempt, asyncio.get_running_loop().create_future()
+        attempt.set_result(error)
+        return error
