@@ -66,6 +66,46 @@ def read_file(root: str, relative: str, shown: str, max_bytes: int) -> Snapshot:
             os.close(parent)
 
 
+class Folder:
+    """Reads many files of a tree one after the other; the last folder stays open. Use as a context manager."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+        self._name: str | None = None
+        self._handle = -1
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._close()
+
+    def read(self, relative: str, max_bytes: int) -> bytes | None:
+        """The bytes of a regular file; None if it is another thing, longer than `max_bytes`, or can't be read."""
+        folder, _, name = relative.rpartition("/")
+        try:
+            if folder != self._name:
+                self._close()
+                self._handle, self._name = _open_parent(self._root, relative), folder
+            handle = os.open(name, _FILE, dir_fd=self._handle)
+        except OSError:
+            return None
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > max_bytes:
+                return None
+            return os.read(handle, status.st_size)
+        except OSError:
+            return None
+        finally:
+            os.close(handle)
+
+    def _close(self) -> None:
+        if self._name is not None:
+            os.close(self._handle)
+            self._name = None
+
+
 def replace_file(root: str, relative: str, shown: str, data: bytes, base: bytes) -> None:
     """Write `data` so that a reader sees the old file or the new one, never a part.
 

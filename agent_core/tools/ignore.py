@@ -10,6 +10,7 @@ Owns the precedence: a deeper file wins over a higher one, a later line over an 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -28,6 +29,8 @@ class Level(msgspec.Struct, frozen=True):
 
     prefix: str
     spec: GitIgnoreSpec
+    names: re.Pattern[str] | None
+    """Matches the name of everything that `spec` may say something about; None: ask `spec` itself."""
 
 
 Rules = tuple[Level, ...]
@@ -44,14 +47,17 @@ def extend(rules: Rules, folder: str, prefix: str, present: Sequence[str]) -> Ru
     for name in present:
         spec = _spec(os.path.join(folder, name))
         if spec is not None:
-            rules = (*rules, Level(prefix, spec))
+            rules = (*rules, Level(prefix, spec, _names(spec)))
     return rules
 
 
 def ignored(rules: Rules, relative: str, *, is_folder: bool) -> bool:
     """True if `relative` (below the root) is ignored by these rules. Its parents are not looked at."""
     path = relative + "/" if is_folder else relative
+    name = path[relative.rfind("/") + 1 :]
     for level in reversed(rules):
+        if level.names is not None and level.names.match(name) is None:
+            continue
         verdict = level.spec.check_file(path[len(level.prefix) :]).include
         if verdict is not None:
             return verdict
@@ -67,6 +73,30 @@ def _spec(path: str) -> GitIgnoreSpec | None:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:
         return GitIgnoreSpec.from_lines([line for line in lines if _valid(line)])
+
+
+_ANYWHERE = "^(?:.+/)?"
+_GROUP_NAME = re.compile(r"\?P<\w+>")
+
+
+def _names(spec: GitIgnoreSpec) -> re.Pattern[str] | None:
+    """One expression for rules that look at names alone, which is most of them: a walk asks it for every entry.
+
+    Such a rule can also match the name of a parent; but then the parent was asked before and is not ignored.
+    """
+    found: list[str] = []
+    for pattern in spec.patterns:
+        expression = getattr(pattern, "regex", None)
+        source = expression.pattern if isinstance(expression, re.Pattern) else ""
+        if pattern.include is None:
+            continue
+        if not isinstance(source, str) or not source.startswith(_ANYWHERE):
+            return None
+        found.append(_GROUP_NAME.sub("?:", source.removeprefix(_ANYWHERE)))
+    try:
+        return re.compile("|".join(f"(?:{source})" for source in found))
+    except re.error:
+        return None
 
 
 def _valid(line: str) -> bool:
@@ -93,4 +123,4 @@ def _lines(path: str) -> list[str]:
             return []
     if len(data) > MAX_IGNORE_BYTES:
         return []
-    return data.decode("utf-8", "surrogateescape").split("\n")
+    return [line.removesuffix("\r") for line in data.decode("utf-8", "surrogateescape").split("\n")]

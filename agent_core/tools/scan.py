@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping
 
@@ -16,6 +17,9 @@ MAX_LINE_CHARACTERS = 300
 """A longer line is shown cut, around its first match."""
 
 LINES_PER_SLICE = 64
+
+TIME_LIMIT = "time limit"
+"""Why a search stopped that ran out of time."""
 
 MAX_MATCHED_CHARACTERS = 2_000
 """Of a longer line (minified code) only so much is looked at."""
@@ -78,39 +82,76 @@ def scan(
     query: Query, starts: list[Start], limits: Limits, bounds: Bounds, only: list[list[str]] | None = None
 ) -> Found:
     """All hits in walking order. `only`: per start, the files to look at, in walking order; None: all of them."""
-    find = _finder(query)
-    needle = query.needle.encode("utf-8", "surrogatepass")
-    found = Found()
-    room = limits.output_characters
+    running = _Scan(query, limits, bounds)
     for index, start in enumerate(starts):
-        for relative in files_of(start, query.globs, bounds) if only is None else only[index]:
-            if bounds.late():
-                found.stopped = "time limit"
-                return found
-            bounds.tick()
-            if bounds.is_secret(relative):
-                found.secret_files += 1
-                continue
-            content = _content(start, relative, needle, limits, bounds)
-            if content is None:
-                continue
-            before = len(found.hits)
-            path = f"{start.top}/{relative}" if start.top else relative
-            for number, line in _matches(find, content, bounds):
-                if len(found.hits) >= limits.hits:
-                    found.stopped = f"more than {limits.hits} hits"
-                    break
-                if room < 0:
-                    found.stopped = "output limit"
-                    break
-                hit = Hit(path, number, line)
-                found.hits.append(hit)
-                bounds.on_hit(hit)
-                room -= len(line) + len(path)
-            found.files += len(found.hits) > before
-            if found.stopped:
-                return found
-    return found
+        files = files_of(start, query.globs, bounds) if only is None else iter(only[index])
+        with disk.Folder(start.root) as folder:
+            running.look(start, files, folder)
+        if running.found.stopped:
+            break
+    return running.found
+
+
+class _Scan:
+    """One search on its way: what was found, and how much room for output is left."""
+
+    def __init__(self, query: Query, limits: Limits, bounds: Bounds) -> None:
+        self.found = Found()
+        self._find = _finder(query)
+        self._needle = query.needle.encode("utf-8", "surrogatepass")
+        self._limits = limits
+        self._bounds = bounds
+        self._room = limits.output_characters
+
+    def look(self, start: Start, files: Iterator[str], folder: disk.Folder) -> None:
+        """Look at some files of one root until a limit is met."""
+        for relative in files:
+            self._bounds.tick()
+            if self._bounds.is_secret(relative):
+                self.found.secret_files += 1
+            else:
+                content = self._content(start, relative, folder)
+                if content is not None:
+                    self._take(f"{start.top}/{relative}" if start.top else relative, content)
+            if self._bounds.late():
+                self.found.stopped = TIME_LIMIT
+            if self.found.stopped:
+                return
+
+    def _take(self, path: str, content: str) -> None:
+        before = len(self.found.hits)
+        for number, line in _matches(self._find, content, self._bounds):
+            if len(self.found.hits) >= self._limits.hits:
+                self.found.stopped = f"more than {self._limits.hits} hits"
+                break
+            if self._room < 0:
+                self.found.stopped = "output limit"
+                break
+            hit = Hit(path, number, line)
+            self.found.hits.append(hit)
+            self._bounds.on_hit(hit)
+            self._room -= len(line) + len(path)
+        self.found.files += len(self.found.hits) > before
+
+    def _content(self, start: Start, relative: str, folder: disk.Folder) -> str | None:
+        """The text of a file, or None: binary, too large, unreadable, or surely without the needle."""
+        open_text = self._bounds.buffers.get(f"{start.root}/{relative}") if self._bounds.buffers else None
+        if open_text is not None:
+            return open_text
+        data = folder.read(relative, self._limits.file_bytes)
+        if data is None or self._lacks_needle(data):
+            return None
+        decoded = text.decode(data)
+        return decoded[0] if decoded else None
+
+    def _lacks_needle(self, data: bytes) -> bool:
+        """True if the bytes tell without decoding. Those of wide encodings (NUL bytes, byte-order marks) do not."""
+        if not self._needle or not self._needle.isascii() or self._needle in data:
+            return False
+        return data[:2] not in _WIDE_MARKS and b"\0" not in data[: text.BINARY_PROBE_BYTES]
+
+
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def glob_spec(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
@@ -164,21 +205,6 @@ def files_of(start: Start, globs: tuple[str, ...], bounds: Bounds) -> Iterator[s
             continue
         if spec is None or spec.check_file(entry.relative).include:
             yield entry.relative
-
-
-def _content(start: Start, relative: str, needle: bytes, limits: Limits, bounds: Bounds) -> str | None:
-    """The text of a file, or None: binary, too large, unreadable, or surely without the needle."""
-    open_text = bounds.buffers.get(f"{start.root}/{relative}")
-    if open_text is not None:
-        return open_text
-    try:
-        data = disk.read_file(start.root, relative, relative, limits.file_bytes).data
-    except ToolError:
-        return None
-    if needle and needle.isascii() and needle not in data and b"\0" not in data[: text.BINARY_PROBE_BYTES]:
-        return None
-    decoded = text.decode(data)
-    return decoded[0] if decoded else None
 
 
 def _matches(find: Callable[[str], int], content: str, bounds: Bounds) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from agent_core.tools.pattern import plain_text, required_text
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.processes import Processes
 from agent_core.tools.scan import Found, Limits, Query, Start, expand_braces, glob_spec
-from agent_core.tools.search_engine import SearchEngine, find_ripgrep
+from agent_core.tools.search_engine import FIRST_LOOK_S, SearchEngine, find_ripgrep
 from agent_core.tools.workspace import Location, Workspace, shown_path
 
 SEARCH_LIMIT_S = 10.0
@@ -37,11 +37,12 @@ class SearchTool:
         limit_s: float = SEARCH_LIMIT_S,
         limits: Limits | None = None,
         use_ripgrep: bool = True,
+        first_look_s: float = FIRST_LOOK_S,
     ) -> None:
         self._workspace = workspace
         ripgrep = find_ripgrep(environment) if use_ripgrep else None
         bounds = limits or Limits(file_bytes=workspace.max_text_bytes)
-        self._engine = SearchEngine(workspace, environment, processes, bounds, limit_s, ripgrep)
+        self._engine = SearchEngine(workspace, environment, processes, bounds, limit_s, ripgrep, first_look_s)
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         query, remark = _query(arguments["pattern"], arguments.get("glob"))

@@ -19,12 +19,15 @@ from agent_core.tools.background import Job, off_loop
 from agent_core.tools.pattern import is_quick
 from agent_core.tools.processes import Processes
 from agent_core.tools.running import Command
-from agent_core.tools.scan import Bounds, Found, Hit, Limits, Query, Start, files_of, scan
+from agent_core.tools.scan import TIME_LIMIT, Bounds, Found, Hit, Limits, Query, Start, files_of, scan
 from agent_core.tools.scan_child import Task
 from agent_core.tools.workspace import Workspace
 
 GRACE_S = 1.0
 """How much longer than the time limit a child process may take before it is killed."""
+
+FIRST_LOOK_S = 0.5
+"""How long the files are searched as they come, before the whole tree is listed for ripgrep."""
 
 MAX_ANSWER_BYTES = 16_000_000
 MIN_FILES_FOR_RIPGREP = 400
@@ -44,6 +47,7 @@ class SearchEngine:
         limits: Limits,
         limit_s: float,
         ripgrep: str | None,
+        first_look_s: float = FIRST_LOOK_S,
     ) -> None:
         self._workspace = workspace
         self._environment = environment
@@ -51,10 +55,18 @@ class SearchEngine:
         self._limits = limits
         self._limit_s = limit_s
         self._ripgrep = ripgrep
+        self._first_look_s = first_look_s
 
     async def find(self, query: Query, starts: list[Start]) -> Found:
+        """A first look at what lies near, which often is all there is; then the whole tree, faster where ripgrep is."""
+        quick = query.literal or is_quick(query.pattern)
+        first_s = min(self._first_look_s, self._limit_s)
+        if quick:
+            found = await off_loop(lambda job: self._in_thread(job, query, starts, None), first_s)
+            if found.stopped != TIME_LIMIT or first_s == self._limit_s:
+                return found
         only = await self._candidates(query, starts)
-        if query.literal or is_quick(query.pattern):
+        if quick:
             return await off_loop(lambda job: self._in_thread(job, query, starts, only), self._limit_s)
         return await self._in_child(query, starts, only)
 

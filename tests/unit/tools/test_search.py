@@ -237,7 +237,9 @@ def fill(bench: Bench) -> None:
 @pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
 async def test_ripgrep_and_the_own_walker_find_the_same(bench: Bench) -> None:
     fill(bench)
-    with_rg = SearchTool(bench.workspace, {"PATH": str(Path(str(shutil.which("rg"))).parent)}, Processes())
+    with_rg = SearchTool(
+        bench.workspace, {"PATH": str(Path(str(shutil.which("rg"))).parent)}, Processes(), first_look_s=0
+    )
     without = tool(bench, use_ripgrep=False)
     for pattern in PATTERNS:
         for arguments in (
@@ -259,7 +261,7 @@ async def test_ripgrep_is_asked_about_listed_files_only(bench: Bench, tmp_path_f
     assert find_ripgrep(environment) == str(program)
     without = tool(bench, use_ripgrep=False)
     for extra in ({}, {"RG_FAILS": "1"}):
-        search = SearchTool(bench.workspace, {**environment, **extra}, Processes())
+        search = SearchTool(bench.workspace, {**environment, **extra}, Processes(), first_look_s=0)
         for pattern in ("word 59", r"word 5\d\d$", "wörd"):
             asked = await search.run({"pattern": pattern}, CONTEXT)
             assert asked.output == (await without.run({"pattern": pattern}, CONTEXT)).output

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.tools.port import ToolContext
+from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.processes import Processes
 from agent_core.tools.running import Command
 from tests.support.tools import BIN, Bench, alive, gone, until
@@ -192,21 +192,40 @@ def write_programs(bench: Bench) -> None:
     )
 
 
-# codex#7985, #26382, #25772, #12817: after a stop children lived on and held ports.
-@pytest.mark.parametrize("name", TREES)
-async def test_cancel_leaves_no_process(bench: Bench, name: str) -> None:
+async def started(bench: Bench, name: str) -> tuple[asyncio.Task[ToolResult], list[int]]:
+    """A command that runs, and the processes of it that told their numbers."""
     write_programs(bench)
     noted = {"plain": 0, "ignores TERM": 0, "children that ignore TERM": 2}.get(name, 1)
     task = asyncio.ensure_future(bench.run("shell", command=f"echo $$ > leader; {TREES[name]}"))
     leader = [int(line) for line in await until(bench.root / "leader")]
-    pids = leader + (await pids_of(bench.root / "pids", noted) if noted else [])
-    started = time.monotonic()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - started < 2
-    assert [pid for pid in pids if alive(pid)] == []
-    assert marked_processes(bench.root) == []
+    return task, leader + (await pids_of(bench.root / "pids", noted) if noted else [])
+
+
+# codex#7985, #26382, #25772, #12817: after a stop children lived on and held ports.
+async def test_cancel_leaves_no_process(tmp_path: Path) -> None:
+    """All kinds of process trees at once: each must go, and within the second that a cancel may take."""
+    for name in TREES:
+        (tmp_path / name).mkdir()
+    benches = {name: Bench(tmp_path / name) for name in TREES}
+    running = await asyncio.gather(*(started(bench, name) for name, bench in benches.items()))
+    before = time.monotonic()
+    for task, _ in running:
+        task.cancel()
+    ended = await asyncio.gather(*(task for task, _ in running), return_exceptions=True)
+    assert time.monotonic() - before < 3
+    assert {type(result) for result in ended} == {asyncio.CancelledError}
+    left = {
+        name: ([pid for pid in pids if alive(pid)], marked_processes(tmp_path / name))
+        for name, (_, pids) in zip(benches, running, strict=True)
+    }
+    assert left == dict.fromkeys(TREES, ([], []))
+
+
+@pytest.mark.soak
+async def test_cancel_leaves_no_process_a_hundred_times(tmp_path: Path) -> None:
+    for number in range(100):
+        (tmp_path / str(number)).mkdir()
+        await test_cancel_leaves_no_process(tmp_path / str(number))
 
 
 def marked_processes(folder: Path) -> list[str]:
