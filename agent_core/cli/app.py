@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent_core.cli import manage
+from agent_core.cli import manage, plugins
 from agent_core.errors import LooplineError
 
 app = typer.Typer(
@@ -28,6 +28,7 @@ Transport = Annotated[
 
 
 manage.register(app)
+plugins.register(app)
 
 
 def run_app() -> None:
