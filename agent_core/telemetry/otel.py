@@ -36,7 +36,7 @@ class OtelOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`endpoint` is the collector's base URL; None: what the standard variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`,
     else http://localhost:4318). `provider` is `gen_ai.provider.name`, `server` (host, port) of the service.
     `models` are label values beside those with a list price; any other model is `other` in metrics. `interval_s`:
-    pause between metric exports.
+    pause between metric exports. `timeout_s`: how long one export may take, repetitions included.
     """
 
     endpoint: str | None = None
@@ -45,6 +45,7 @@ class OtelOptions(msgspec.Struct, frozen=True, kw_only=True):
     server: tuple[str, int] | None = None
     models: frozenset[str] = frozenset()
     interval_s: float = 15.0
+    timeout_s: float = 10.0
     version: str = ""
 
 
@@ -119,11 +120,11 @@ def open_otel(options: OtelOptions, prices: PriceTable = LIST_PRICES) -> OtelSin
         ) from error
     resource = sdk_resources.Resource.create({"service.name": options.agent_name, "service.version": options.version})
     base = None if options.endpoint is None else options.endpoint.rstrip("/")
-    spans = http_traces.OTLPSpanExporter(endpoint=base and f"{base}/v1/traces")
+    spans = http_traces.OTLPSpanExporter(endpoint=base and f"{base}/v1/traces", timeout=options.timeout_s)
     tracer_provider = sdk_trace.TracerProvider(resource=resource, shutdown_on_exit=False)
     tracer_provider.add_span_processor(trace_export.BatchSpanProcessor(spans))
     reader = metrics_export.PeriodicExportingMetricReader(
-        http_metrics.OTLPMetricExporter(endpoint=base and f"{base}/v1/metrics"),
+        http_metrics.OTLPMetricExporter(endpoint=base and f"{base}/v1/metrics", timeout=options.timeout_s),
         export_interval_millis=options.interval_s * 1000,
     )
     views = [

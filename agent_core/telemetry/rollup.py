@@ -215,8 +215,6 @@ class Rollup:
         self._live.pop(row.call, None)
         row.status, row.duration_ms = event.status, self._positive(event.duration_ms)
         row.inference_ms = None if event.inference_ms is None else self._positive(event.inference_ms)
-        if event.deltas == 0:
-            row.ttft_ms = row.visible_ttft_ms = None
         row.ttft_ms = row.ttft_ms if event.ttft_ms is None else self._positive(event.ttft_ms)
         row.visible_ttft_ms = (
             row.visible_ttft_ms if event.visible_ttft_ms is None else self._positive(event.visible_ttft_ms)
