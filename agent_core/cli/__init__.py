@@ -1,15 +1,15 @@
 """The command line `loopline`.
 
-    app.py        the commands and their options; loads nothing heavy until a command runs
-    manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
-    plugins.py    commands of the other packages, by entry points
-    run.py        `run`: a session on a terminal or as JSON lines, and its exit code
-    demo.py       `demo`: the same on the sample, twice
-    serve.py      `serve`: options of the Responses service
-    terminal.py   how a session looks in a terminal
-    jsonl.py      the same as JSON lines
-    table.py      the table of calls at the end
-    approver.py   approvals asked on the terminal
+app.py        the commands and their options; loads nothing heavy until a command runs
+manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
+plugins.py    commands of the other packages, by entry points
+run.py        `run`: a session on a terminal or as JSON lines, and its exit code
+demo.py       `demo`: the same on the sample, twice
+serve.py      `serve`: options of the Responses service
+terminal.py   how a session looks in a terminal
+jsonl.py      the same as JSON lines
+table.py      the table of calls at the end
+approver.py   approvals asked on the terminal
 """
 
 from __future__ import annotations
