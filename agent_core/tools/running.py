@@ -28,6 +28,8 @@ KILL_LIMIT_S = 2.0
 KILL_ROUNDS = 20
 KILL_PAUSE_S = 0.005
 POLL_EVERY_S = 0.01
+WRITE_LIMIT_S = 5.0
+WRITE_PAUSE_S = 0.01
 LINGER_S = 0.1
 """How long output may still come after the command itself ended."""
 
@@ -35,20 +37,23 @@ MAX_TOTAL_BYTES = 256_000_000
 """A command that prints more is stopped."""
 
 _CHUNK_BYTES = 65_536
+MAX_DRAINED_CHUNKS = 64
 _PROGRESS_EVERY_S = 0.05
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
-    """`timeout_s` is the time limit; the environment is complete (nothing is inherited)."""
+    """`timeout_s` None: no time limit. The environment is complete (nothing is inherited)."""
 
     argv: Sequence[str]
     cwd: str
     environment: Mapping[str, str]
-    timeout_s: float
+    timeout_s: float | None
     max_output_bytes: int = MAX_OUTPUT_BYTES
     max_total_bytes: int = MAX_TOTAL_BYTES
     stdin: bytes = b""
     """What the command may read; then comes the end of the file."""
+    keep_stdin: bool = False
+    """True: `Running.write` feeds the command, and its input stays open."""
     raw: bool = False
     """True: the bytes as printed are wanted, `Outcome.raw`, and no text."""
 
@@ -81,6 +86,7 @@ class Running:
         self._progress = progress
         self._loop = asyncio.get_running_loop()
         self._capture = Capture(command.max_output_bytes)
+        self._earlier_bytes = 0
         self._last_line = LastLine()
         self._next_progress = 0.0
         self._exited: asyncio.Future[None] = self._loop.create_future()
@@ -99,6 +105,7 @@ class Running:
         finally:
             os.close(writer)
         self._poller: asyncio.TimerHandle | None = None
+        self._stdin = _nonblocking(self._process.stdin) if command.keep_stdin else None
         self._family = Family(self._process.pid, mark, self._output)
         os.set_blocking(self._output, False)
         self._loop.add_reader(self._output, self._on_output)
@@ -107,6 +114,34 @@ class Running:
             self._poll()
         else:
             self._loop.add_reader(self._exit_handle, self._on_exit)
+
+    @property
+    def exited(self) -> bool:
+        """True once the command's own process ended."""
+        return self._exited.done()
+
+    def take(self) -> str:
+        """The output since the last call, cleaned and cut."""
+        self._drain()
+        taken, self._capture = self._capture, Capture(self._command.max_output_bytes)
+        self._earlier_bytes += taken.total_bytes
+        return taken.text()
+
+    async def write(self, data: bytes) -> None:
+        """Feed the command. Raises ToolError `no_input` if it does not read on for a while, or reads no more."""
+        if self._stdin is None:
+            raise ToolError("this process takes no input", code="no_input")
+        try:
+            async with asyncio.timeout(WRITE_LIMIT_S):
+                while data:
+                    try:
+                        data = data[os.write(self._stdin, data) :]
+                    except BlockingIOError:
+                        await asyncio.sleep(WRITE_PAUSE_S)
+        except BrokenPipeError as error:
+            raise ToolError("the process takes no input any more", code="no_input") from error
+        except TimeoutError as error:
+            raise ToolError(f"the process read nothing for {WRITE_LIMIT_S:g} s", code="no_input") from error
 
     async def wait(self) -> None:
         """Until the command's own process ended or a limit was reached."""
@@ -142,8 +177,10 @@ class Running:
         self._drain()
 
     def _drain(self) -> None:
-        """Take what still is in the pipe, as far as it is there by now."""
-        while not self._end_of_output.done():
+        """Take what is in the pipe by now."""
+        for _ in range(MAX_DRAINED_CHUNKS):
+            if self._end_of_output.done():
+                return
             before = self._capture.total_bytes
             self._on_output()
             if self._capture.total_bytes == before:
@@ -180,7 +217,7 @@ class Running:
             exit_code=None if self._stopped_by or code is None else (code if code >= 0 else 128 - code),
             output="" if self._command.raw else self._capture.text(),
             raw=self._capture.kept() if self._command.raw else b"",
-            total_bytes=self._capture.total_bytes,
+            total_bytes=self._earlier_bytes + self._capture.total_bytes,
             duration_s=time.monotonic() - self._started,
             stopped_by=self._stopped_by,
             ended=tuple(self._ended),
@@ -195,6 +232,9 @@ class Running:
                 os.close(handle)
         if self._poller is not None:
             self._poller.cancel()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+            self._stdin = None
         if self._process.returncode is None:
             self._process.kill()
             with suppress(subprocess.TimeoutExpired):
@@ -224,13 +264,20 @@ class Running:
                 self._end_of_output.set_result(None)
             return
         self._capture.feed(data)
-        if self._capture.total_bytes > self._command.max_total_bytes and not self._flooded.done():
+        if self._earlier_bytes + self._capture.total_bytes > self._command.max_total_bytes and not self._flooded.done():
             self._flooded.set_result(None)
         self._last_line.feed(data)
         now = time.monotonic()
         if now >= self._next_progress and (line := self._last_line.take()):
             self._next_progress = now + _PROGRESS_EVERY_S
             self._progress(line)
+
+
+def _nonblocking(pipe: IO[bytes] | None) -> int | None:
+    if pipe is None:
+        return None
+    os.set_blocking(pipe.fileno(), False)
+    return pipe.fileno()
 
 
 def _exit_handle(pid: int) -> int | None:
@@ -241,19 +288,19 @@ def _exit_handle(pid: int) -> int | None:
 
 
 @contextmanager
-def _input(data: bytes) -> Iterator[int | IO[bytes]]:
-    if not data:
-        yield subprocess.DEVNULL
+def _input(command: Command) -> Iterator[int | IO[bytes]]:
+    if not command.stdin:
+        yield subprocess.PIPE if command.keep_stdin else subprocess.DEVNULL
         return
     with tempfile.TemporaryFile() as file:
-        file.write(data)
+        file.write(command.stdin)
         file.seek(0)
         yield file
 
 
 def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
     try:
-        with _input(command.stdin) as stdin:
+        with _input(command) as stdin:
             return subprocess.Popen(
                 list(command.argv),
                 stdin=stdin,
@@ -262,6 +309,7 @@ def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
                 cwd=command.cwd,
                 env={**command.environment, MARK: mark},
                 start_new_session=True,
+                bufsize=0,
             )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds a NUL character"

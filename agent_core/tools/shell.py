@@ -7,7 +7,10 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from agent_core.tools import schema
+from agent_core.tools.handles import Handles
 from agent_core.tools.port import ResultStatus, ToolContext, ToolResult, ToolSpec
 from agent_core.tools.processes import Processes
 from agent_core.tools.running import MAX_TOTAL_BYTES, Command, Outcome
@@ -17,38 +20,55 @@ DEFAULT_TIMEOUT_S = 120
 MAX_TIMEOUT_S = 3600
 
 
+_COMMAND = {"command": schema.STRING}
+_LIMIT = {"timeout_s": schema.integer(1, MAX_TIMEOUT_S, f"default {DEFAULT_TIMEOUT_S}")}
+
+
 class ShellTool:
-    """`shell`: the output, then `exit code: N` or `timed out after N s`. `data.exit_code` None: a limit ended it."""
+    """`shell`: the output, then `exit code: N` or `timed out after N s`. `data.exit_code` None: a limit ended it.
+
+    With `handles`, a command may go on in the background: the output is then `started <id>`.
+    """
 
     spec = ToolSpec(
         name="shell",
         description="Run a shell command in the workspace. No input; all its processes end with it.",
-        parameters=schema.parameters(
-            {"command": schema.STRING}, {"timeout_s": schema.integer(1, MAX_TIMEOUT_S, f"default {DEFAULT_TIMEOUT_S}")}
-        ),
+        parameters=schema.parameters(_COMMAND, _LIMIT),
         kind="command",
     )
 
-    def __init__(self, workspace: Workspace, environment: Mapping[str, str], processes: Processes) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        environment: Mapping[str, str],
+        processes: Processes,
+        handles: Handles | None = None,
+    ) -> None:
         self._workspace = workspace
         self._environment = environment
         self._processes = processes
+        self._handles = handles
+        if handles is not None:
+            background = {"background": {"type": "boolean", "description": "go on without waiting; see process"}}
+            parameters = schema.parameters(_COMMAND, {**_LIMIT, **background})
+            self.spec = msgspec.structs.replace(self.spec, parameters=parameters)
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        background = self._handles if arguments.get("background") else None
         timeout_s: int = arguments.get("timeout_s", DEFAULT_TIMEOUT_S)
-        outcome = await self._processes.run(
-            Command(
-                argv=(_shell(), "-c", arguments["command"]),
-                cwd=str(self._workspace.root),
-                environment=self._environment,
-                timeout_s=timeout_s,
-            ),
-            context.progress,
+        command = Command(
+            argv=(shell_program(), "-c", arguments["command"]),
+            cwd=str(self._workspace.root),
+            environment=self._environment,
+            timeout_s=arguments.get("timeout_s") if background else timeout_s,
+            keep_stdin=background is not None,
         )
-        return _result(outcome, timeout_s)
+        if background is not None:
+            return background.start(command, arguments["command"])
+        return _result(await self._processes.run(command, context.progress), timeout_s)
 
 
-def _shell() -> str:
+def shell_program() -> str:
     return shutil.which("bash", path=os.defpath) or "/bin/sh"
 
 

@@ -10,6 +10,7 @@ from agent_core.tools.diagnostics import DiagnosticSource, DiagnosticsTool
 from agent_core.tools.edit import EditTool
 from agent_core.tools.environment import command_environment
 from agent_core.tools.files import ListTool, ReadTool
+from agent_core.tools.handles import Handles, ProcessTool
 from agent_core.tools.patch import PatchTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
@@ -29,25 +30,30 @@ def standard_toolbox(
     environment: Mapping[str, str] | None = None,
     keep_variables: frozenset[str] = frozenset(),
     diagnostics: DiagnosticSource | None = None,
+    background: bool = False,
 ) -> Toolbox:
     """All tools of a session. Close the toolbox when the session ends.
 
     `python`: the setting of that name; None: it is looked for. `trusted`: the folder may configure git's hooks and its
     virtual environment is used; `use_venv`: the latter alone (`loopline run -w`). `environment` None: this process's.
-    `keep_variables`: names that commands see although they look like secrets.
+    `keep_variables`: names that commands see although they look like secrets. `background`: `shell` may leave commands
+    running, and a tool `process` reads, feeds and stops them.
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
     processes = Processes()
+    handles = Handles(processes) if background else None
     tools: list[Tool] = [
         ListTool(workspace),
         ReadTool(workspace),
         SearchTool(workspace, commands, processes),
         EditTool(workspace),
         PatchTool(workspace),
-        ShellTool(workspace, commands, processes),
+        ShellTool(workspace, commands, processes, handles),
         ChecksTool(workspace, commands, processes, python=python, use_venv=trusted or use_venv),
         DiagnosticsTool(workspace, diagnostics),
         PlanTool(),
     ]
-    return Toolbox(tools, closing=(processes,))
+    if handles is None:
+        return Toolbox(tools, closing=(processes,))
+    return Toolbox([*tools, ProcessTool(handles)], closing=(handles, processes))
