@@ -43,7 +43,8 @@ class JournalWriter:
 
     def write(self, batch: Sequence[Event], counts: dict[str, int]) -> bool:
         """Append a batch in one transaction per file; False if it could not be written. Repeating it is harmless."""
-        self._watch_clock(batch[-1])
+        for event in (batch[0], batch[-1]):
+            self._watch_clock(event)
         contents = [event for event in batch if type(event) is Content]
         figures = [event for event in batch if type(event) is not Content] if contents else batch
         try:

@@ -107,7 +107,7 @@ class Rollup:
         rates = [
             rate.rate(now_ns)
             for call, rate in self._live.items()
-            if session is None or self.calls[call].session == session
+            if (row := self.calls.get(call)) is not None and session in (None, row.session)
         ]
         known = [rate for rate in rates if rate is not None]
         return sum(known) if known else None
@@ -147,6 +147,8 @@ class Rollup:
         self.clamped += event.clamped
         row.status, row.stage, row.ended_ns = event.status, None, row.started_ns + row.duration_ns
         calls = [self.calls[call] for call in row.calls]
+        for call in row.calls:
+            self._live.pop(call, None)
         models = {call.model for call in calls if call.model is not None and not call.warmup}
         self.groups.add_turn(row, is_good(row, calls, self.targets), models)
         self._book.forget_old()

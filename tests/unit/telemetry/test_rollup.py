@@ -436,6 +436,23 @@ def test_live_rate_of_running_calls() -> None:
     assert rollup.calls[call].output_tokens == 8011
 
 
+def test_a_call_that_never_ended_does_not_stream_for_ever() -> None:
+    scene = Scene()
+    scene.start_turn()
+    call = scene.send()
+    scene.delta(call, 5)
+    scene.emit(ev.CallProgress(**scene.ids(call), output_tokens_est=50, rate_est=800.0))
+    scene.wait(100)
+    rollup = folded(scene)
+    assert rollup.live_rate(scene.clock.wall_ns()) == pytest.approx(500, rel=0.1)
+    scene.finish_turn("failed")
+    assert folded(scene).live_rate(scene.clock.wall_ns()) is None
+    for _ in range(4):
+        scene.start_turn()
+        scene.finish_turn()
+    assert folded(scene, max_turns=2).live_rate(scene.clock.wall_ns()) is None
+
+
 def test_rows_are_plain_data() -> None:
     scene = Scene()
     scene.start_session("label")
