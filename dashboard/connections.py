@@ -77,8 +77,8 @@ class ConnectionBook:
         return sorted(self.rows.values(), key=lambda row: (row.state != "open", -row.last_ns))
 
     def apply(self, event: ev.Event, at_ns: int) -> None:
-        if event.connection is None:
-            return
+        if event.connection is None or isinstance(event, ev.ServiceCall):
+            return  # the service names its side of a connection by ids of its own
         row = self.rows.get(event.connection)
         if row is None:
             row = Connection(connection=event.connection, source=event.source, session=event.session)

@@ -91,11 +91,10 @@ class SavingsBook:
                 tokens_kept=min(kept, row.input_tokens) if row.reuse == "reused" else 0,
             )
             self._put(row.call, row.session, now)
+        self._chains.pop(chain, None)
         if row.status == "completed" and row.input_tokens is not None:
             self._chains[chain] = row.input_tokens + (row.output_tokens or 0)
             _trim(self._chains, self._max_sessions)
-        else:
-            self._chains.pop(chain, None)
 
     def of_calls(self, calls: list[str]) -> Savings:
         """The sum over some calls, e.g. those of a turn; forgotten ones count nothing."""

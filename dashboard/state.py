@@ -59,7 +59,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     connection_age_s: float | None
     rotates_in_s: float | None
     live_rate: float | None
-    """Estimated tokens per second of what streams now; None when idle."""
+    """Estimated tokens per second of what streams now; None when idle, or before anything can be told."""
     rates: tuple[float, ...]
     """History of the live rate, oldest first, at most `RATE_SAMPLES`."""
     ttft_ms: float | None
@@ -157,7 +157,8 @@ class State:
         if row is None:
             return None
         if row.status is None:
-            return line_of(self.rollup, self.rollup.turn_now(turn, now_ns), self.rollup.live_rate(now_ns, row.session))
+            live_rate = self.rollup.live_rate(now_ns, row.session) or None
+            return line_of(self.rollup, self.rollup.turn_now(turn, now_ns), live_rate)
         line = self._lines.get(turn)
         if line is None:
             line = self._lines[turn] = line_of(self.rollup, row, None)
@@ -214,7 +215,7 @@ class State:
             connection_state=current.state if current is not None else None,
             connection_age_s=current.age_s(now_ns) if current is not None else None,
             rotates_in_s=current.rotates_in_s(now_ns) if current is not None else None,
-            live_rate=self.rollup.live_rate(now_ns),
+            live_rate=self.rollup.live_rate(now_ns) or None,
             rates=tuple(self._rates),
             ttft_ms=self._latest_ttft_ms,
             cache_ratio=self._latest_cache,

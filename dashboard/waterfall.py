@@ -32,7 +32,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
     ttft_ns: int | None = None
     """Offset of the first delta of any channel; None without one."""
     status: str | None = None
-    """Status of a call or tool, decision of an approval; None while it runs."""
+    """Status of a call or tool, decision of an approval; None while it runs, and where the turn ended without it."""
     lane: int = 0
     """Lowest row on which it overlaps with no other bar of the turn."""
     call: CallRow | None = None
@@ -67,9 +67,12 @@ def waterfall(rollup: Rollup, turn: str, now_ns: int, *, limit: int = 2000) -> W
     row = rollup.turn_now(turn, now_ns)
     start_ns = row.started_ns
     now_ns = max(now_ns, start_ns + row.duration_ns) if row.status is None else start_ns + row.duration_ns
-    bars = [_call_bar(call, start_ns, now_ns) for name in row.calls if (call := rollup.calls.get(name)) is not None]
-    bars += [_tool_bar(tool, start_ns, now_ns) for tool in row.tools]
-    bars += [_approval_bar(approval, start_ns, now_ns) for approval in row.approvals]
+    alive = row.status is None
+    bars = [
+        _call_bar(call, start_ns, now_ns, alive) for name in row.calls if (call := rollup.calls.get(name)) is not None
+    ]
+    bars += [_tool_bar(tool, start_ns, now_ns, alive) for tool in row.tools]
+    bars += [_approval_bar(approval, start_ns, now_ns, alive) for approval in row.approvals]
     bars.sort(key=_position)
     left_out = max(0, len(bars) - limit)
     placed, lanes = _place(bars[left_out:])
@@ -87,7 +90,7 @@ def waterfall(rollup: Rollup, turn: str, now_ns: int, *, limit: int = 2000) -> W
     )
 
 
-def _call_bar(call: CallRow, turn_ns: int, now_ns: int) -> Bar:
+def _call_bar(call: CallRow, turn_ns: int, now_ns: int, alive: bool) -> Bar:
     start = max(0, call.sent_ns - turn_ns)
     end = max(start, (now_ns if call.ended_ns is None else call.ended_ns) - turn_ns)
     first = None if call.first_delta_ns is None else min(end, max(start, call.first_delta_ns - turn_ns))
@@ -102,7 +105,7 @@ def _call_bar(call: CallRow, turn_ns: int, now_ns: int) -> Bar:
         name=name,
         start_ns=start,
         end_ns=end,
-        running=call.status is None,
+        running=alive and call.status is None,
         parts=_parts(("api_overhead", start, split), ("inference", split, end)),
         ttft_ns=first,
         status=call.status,
@@ -110,7 +113,7 @@ def _call_bar(call: CallRow, turn_ns: int, now_ns: int) -> Bar:
     )
 
 
-def _tool_bar(tool: ToolRow, turn_ns: int, now_ns: int) -> Bar:
+def _tool_bar(tool: ToolRow, turn_ns: int, now_ns: int, alive: bool) -> Bar:
     start = max(0, tool.started_ns - turn_ns)
     end = max(start, (now_ns if tool.ended_ns is None else tool.ended_ns) - turn_ns)
     return Bar(
@@ -119,14 +122,14 @@ def _tool_bar(tool: ToolRow, turn_ns: int, now_ns: int) -> Bar:
         name=tool.name,
         start_ns=start,
         end_ns=end,
-        running=tool.ended_ns is None,
+        running=alive and tool.ended_ns is None,
         parts=_parts(("client_tool", start, end)),
         status=tool.status,
         tool=tool,
     )
 
 
-def _approval_bar(approval: ApprovalRow, turn_ns: int, now_ns: int) -> Bar:
+def _approval_bar(approval: ApprovalRow, turn_ns: int, now_ns: int, alive: bool) -> Bar:
     start = max(0, approval.opened_ns - turn_ns)
     end = max(start, (now_ns if approval.resolved_ns is None else approval.resolved_ns) - turn_ns)
     return Bar(
@@ -135,7 +138,7 @@ def _approval_bar(approval: ApprovalRow, turn_ns: int, now_ns: int) -> Bar:
         name="approve",
         start_ns=start,
         end_ns=end,
-        running=approval.resolved_ns is None,
+        running=alive and approval.resolved_ns is None,
         parts=_parts(("approval", start, end)),
         status=approval.decision,
         approval=approval,

@@ -49,6 +49,8 @@ class Desk:
     def __init__(self, state: State, zone: tzinfo = UTC) -> None:
         self.state, self.zone = state, zone
         self.titles: Mapping[str, str] = {}
+        self.shown = 0
+        """Turns that pass the filter."""
         self.turn: str | None = None
         """The selected one."""
         self.tab = 0
@@ -94,6 +96,7 @@ class Desk:
 
     def turns_page(self, width: int, now_ns: int) -> Page:
         ids = self.listed(now_ns)
+        self.shown = len(ids)
         if not ids:
             return self._no_turns()
         look = self._look(width, now_ns)
@@ -126,10 +129,10 @@ class Desk:
     def header_line(self, width: int, now_ns: int) -> Line:
         return header.paint(self.state.header(now_ns, self.midnight_ns(now_ns)), width)
 
-    def list_title(self, shown: int) -> Line:
+    def list_title(self) -> Line:
         total = len(self.state.rollup.turns)
         if self.filter:
-            return (("Turns ", "strong"), (f"{shown} of {total} ", "dim"), (f"/{self.filter}", "accent"))
+            return (("Turns ", "strong"), (f"{self.shown} of {total} ", "dim"), (f"/{self.filter}", "accent"))
         return (("Turns ", "strong"), (f"{total}" if total else "", "dim"))
 
     def hints(self, width: int) -> Line:

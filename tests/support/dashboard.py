@@ -5,16 +5,25 @@ Everything is made by hand-moved clocks, so it is the same on every run; `now_af
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.axis import parse_time_ns
-from tests.support.telemetry import Scene
+from tests.support.telemetry import HandClock, Scene
 
 SECOND = 1000.0
 MINUTE = 60 * SECOND
 HOSTILE = "[/foo] [@click=app.quit]x[/] \x1b[31mred\x1b]0;t\x07 \x9b5m\u202e"
 """Text as a model or a file could bring it: markup, an action link, escape sequences, a direction mark."""
+
+
+class SteppingClock(HandClock):
+    """A clock whose sleeps are over at once, after everything else had its turn."""
+
+    async def sleep(self, delay_s: float) -> None:
+        await super().sleep(delay_s)
+        await asyncio.sleep(0)
 
 
 class Window(Scene):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -70,9 +70,22 @@ def dashboard(
 
 async def settled(app: Dashboard, folded: int) -> MainScreen:
     """Wait until `folded` events are in the state, then draw."""
-    async with asyncio.timeout(10):
-        while app.desk.state.events < folded:  # noqa: ASYNC110  the state is pure and tells nobody
-            await asyncio.sleep(0.005)
+    await until(lambda: app.desk.state.events >= folded)
     screen = app.main
     screen.flush()
     return screen
+
+
+def screen_text(app: Dashboard) -> list[str]:
+    """What is on screen, line by line, as a terminal would show it without colours."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips(app.size)
+    assert len(lines) == height
+    return [strip.crop(0, width).text for strip in lines]
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait for what no event tells, at most ten seconds."""
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)

@@ -31,7 +31,7 @@ def paint(look: Look) -> Page:
         line: Line = (
             (f"{time_of_day(at_ns, look.zone, seconds=True)}.{at_ns // 1_000_000 % 1000:03d} ", "dim"),
             (f"{kind:<22} ", _ROLES.get(kind.partition(".")[0], "")),
-            (f"{one_line(subject, 60)} ", "dim"),
+            (f"{_short_id(subject):<16} ", "dim"),
             (_rest(event), ""),
         )
         whole = encode_event(event).decode()
@@ -66,6 +66,11 @@ def _rest(event: Event) -> str:
         if name not in _COMMON and (value := getattr(event, name)) is not None
     ]
     return one_line(" ".join(fields), 400)
+
+
+def _short_id(subject: str) -> str:
+    subject = one_line(subject, 60)
+    return subject if len(subject) <= 16 else subject[:15] + "…"
 
 
 def _short(value: object) -> str:

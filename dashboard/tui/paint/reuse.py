@@ -75,8 +75,8 @@ def _bars(turn: Savings, width: int) -> list[Line]:
     most = max(turn.bytes_up, turn.bytes_full)
     lines: list[Line] = []
     for label, count, role, mark in (
-        ("this socket ", turn.bytes_up, "good", ""),
-        ("HTTP would  ", turn.bytes_full, "overhead", _COMPUTED),
+        ("sent       ", turn.bytes_up, "good", ""),
+        ("over HTTP  ", turn.bytes_full, "overhead", _COMPUTED),
     ):
         bar = ("█" if role == "good" else "▒") * max(1, round(count / most * room))
         lines.append(((label, "dim"), (bar, role), (f" {size(count)}", "strong"), (f" {mark}" if mark else "", "dim")))  # type: ignore[arg-type]

@@ -66,10 +66,12 @@ def paint(look: Look) -> Page:
 
 
 def stage_parts(found: Waterfall) -> list[Line]:
-    """`turn 8.41 s =` and its stages, each with its glyph, so that the sum can be read."""
+    """`turn 8.41 s =` and the stages that took time, each with its glyph, so that the sum can be read."""
     parts: list[Line] = [(("turn ", "dim"), (duration(found.duration_ms), "strong"), (" =", "dim"))]
     for stage, word in STAGE_WORDS.items():
         ms = found.stages_ms.get(stage, 0.0)  # type: ignore[call-overload]
+        if not ms:
+            continue
         role = STAGE_ROLES[stage]
         parts.append(((f"{STAGE_GLYPHS[stage]} ", role), (f"{word} ", "dim"), (duration(ms), role)))
     return parts

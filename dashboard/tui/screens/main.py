@@ -101,7 +101,7 @@ class MainScreen(Screen[None]):
         desk, header, turns = self.desk, self.query_one("#header", FixedLines), self.turns
         page = desk.turns_page(turns.size.width - 2, now_ns)
         header.show(desk.header_line(header.size.width, now_ns))
-        self.query_one("#turns-title", FixedLines).show(desk.list_title(len(page.rows)))
+        self.query_one("#turns-title", FixedLines).show(desk.list_title())
         turns.show(page, "turns")
         if desk.turn is not None and turns.cursor != desk.turn:
             turns.select(desk.turn)

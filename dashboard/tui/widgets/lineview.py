@@ -64,11 +64,12 @@ class LineView(ScrollView, can_focus=True):
         """Show a page. One of another `subject` starts at its own beginning, else selection and place stay."""
         at_end = self.scroll_offset.y >= self.max_scroll_y
         another = subject != self._subject
+        at_last = self.cursor is not None and self.cursor == self._edge_key(1)
         before = (len(self._page.fixed), len(self._page.rows))
         self._page, self._subject = page, subject
         self._keys = page.rows.keys if isinstance(page.rows, Lazy) else [row.key for row in page.rows]
         self._painted.clear()
-        if self.cursor is None or another or self._index() is None:
+        if self.cursor is None or another or self._index() is None or (page.stick and at_last):
             self.cursor = self._edge_key(1 if page.stick else 0)
         size = Size(self.size.width, len(page.fixed) + len(page.rows) * self._row_lines)
         if size != self.virtual_size or before != (len(page.fixed), len(page.rows)):
@@ -224,7 +225,8 @@ class LineView(ScrollView, can_focus=True):
             return (), False
         row = self._row(index)
         part = (y - len(fixed) + self.scroll_offset.y) % self._row_lines
-        line = row.line if part == 0 else row.detail[part - 1]
+        lines = (row.line, *row.detail)
+        line = lines[part] if part < len(lines) else ()
         return line, row.key is not None and row.key == self.cursor
 
     def _row_at(self, y: int) -> int | None:
