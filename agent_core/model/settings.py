@@ -10,6 +10,9 @@ import msgspec
 from agent_core.errors import ConfigError
 from agent_core.transport.websocket import MAX_FRAME_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S
 
+TIMING_HEADER = "x-responsesapi-include-timing-metrics"
+"""Asks for the service's stage times, the event `responsesapi.websocket_timing` (openai/codex `responses_websocket`)."""
+
 TransportPolicy = Literal["auto", "websocket", "http"]
 """`auto`: WebSocket, and HTTP where that does not work. The other two never change over."""
 
@@ -61,7 +64,7 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises ConfigError for a key that can't be a header; white space around it (a file's last newline) is dropped.
         """
-        headers = {"User-Agent": "loopline", **self.headers}
+        headers = {"User-Agent": "loopline", TIMING_HEADER: "true", **self.headers}
         key = (self.api_key or "").strip()
         if key:
             if not (key.isascii() and key.isprintable()) or " " in key:

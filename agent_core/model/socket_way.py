@@ -7,7 +7,7 @@ telemetry. `protocol.client_connection` says what is possible when, `protocol.ch
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent_core.clock import Clock, new_id
 from agent_core.errors import (
@@ -30,9 +30,6 @@ from agent_core.telemetry.emitter import Emitter
 from agent_core.transport.urls import websocket_url
 from agent_core.transport.websocket import WebSocket
 from agent_core.wire import events as wire
-
-TIMING_HEADER = "x-responsesapi-include-timing-metrics"
-"""Asks for the `responsesapi.websocket_timing` event (openai/codex, `responses_websocket`)."""
 
 CANCEL_FRAME = b'{"type":"response.cancel"}'
 
@@ -81,8 +78,8 @@ class SocketWay:
     def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
         return socket_frame(fields, plan.previous_response_id, new, generate=not warmup)
 
-    async def send(self, data: bytes) -> None:
-        line = self._current()
+    async def send(self, data: bytes, left: Callable[[int], None]) -> None:
+        line, sent_ns = self._current(), self._clock.mono_ns()
         if len(data) > self._settings.max_frame_bytes:
             raise MessageTooLarge(
                 f"the request has {len(data)} bytes; a frame may have {self._settings.max_frame_bytes}"
@@ -90,6 +87,7 @@ class SocketWay:
         line.state.feed(Input.SEND)
         self._chain.sent()
         await line.socket.send(data)
+        left(sent_ns)
 
     async def receive(self) -> list[bytes]:
         return await self._current().socket.receive(self._settings.silence_limit_s)
@@ -179,7 +177,7 @@ class SocketWay:
         state = ClientConnection()
         state.feed(Input.CONNECT)
         begun_ns = self._clock.mono_ns()
-        headers = self._settings.request_headers() | {TIMING_HEADER: "true"}
+        headers = self._settings.request_headers()
         socket = await WebSocket.open(
             self._url,
             headers,

@@ -16,6 +16,7 @@ SETTINGS = ModelSettings(base_url="https://h/v1?sig=hidden", api_key="sk-secret"
 def test_the_key_leaves_as_a_bearer_and_shows_in_no_representation() -> None:
     assert SETTINGS.request_headers() == {
         "User-Agent": "loopline",
+        "x-responsesapi-include-timing-metrics": "true",
         "OpenAI-Project": "p",
         "Authorization": "Bearer sk-secret",
     }
