@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from agent_core.clock import Clock
 from agent_core.errors import ConnectionLost, LooplineError
 from agent_core.model.request import Fields, http_body
 from agent_core.model.settings import ModelSettings
 from agent_core.protocol.chain import Plan
 from agent_core.protocol.item_log import ItemLog
-from agent_core.telemetry.events import TransportKind
+from agent_core.telemetry.emitter import Emitter
+from agent_core.telemetry.events import ConnectionOpened, TransportKind
 from agent_core.transport.http import Http, HttpStream
 from agent_core.transport.urls import http_url
 
@@ -21,8 +23,8 @@ class HttpWay:
     kind: TransportKind = "http"
     connection: str | None = None
 
-    def __init__(self, settings: ModelSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: ModelSettings, clock: Clock, emitter: Emitter, session: str | None) -> None:
+        self._settings, self._clock, self._emitter, self._session = settings, clock, emitter, session
         self._http = Http(
             http_url(settings.base_url), settings.request_headers(), open_timeout_s=settings.open_timeout_s
         )
@@ -40,9 +42,12 @@ class HttpWay:
     def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
         return http_body(fields, new)
 
-    async def send(self, data: bytes) -> None:
-        self._begun = True
-        self._stream = await self._http.post(data, self._settings.silence_limit_s)
+    async def send(self, data: bytes, left: Callable[[int], None]) -> None:
+        trip = _Trip(self._clock, self._opened, left)
+        try:
+            self._stream = await self._http.post(data, trip, self._settings.silence_limit_s)
+        finally:
+            self._begun = self._begun or trip.has_left
         self.reached = True
 
     async def receive(self) -> list[bytes]:
@@ -78,7 +83,33 @@ class HttpWay:
             await asyncio.wait(self._closing, timeout=self._settings.cancel_timeout_s)
         await self._http.close()
 
+    def _opened(self, handshake_ms: float) -> None:
+        """Tell a TCP connection of the pool. It has no id: which one serves a POST is the pool's business."""
+        self._emitter.emit(ConnectionOpened(handshake_ms=handshake_ms, cause="http", session=self._session))
+
     async def _finish(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
             await stream.finish()
+
+
+class _Trip:
+    """The way of one POST, with its stamps. `left` is told when its first byte left."""
+
+    def __init__(self, clock: Clock, opened: Callable[[float], None], left: Callable[[int], None]) -> None:
+        self._clock, self._opened, self._left = clock, opened, left
+        self._since_ns = 0
+        self.has_left = False
+
+    def connecting(self) -> None:
+        self._since_ns = self._clock.mono_ns()
+
+    def connected(self) -> None:
+        self._opened(round((self._clock.mono_ns() - self._since_ns) / 1e6, 3))
+
+    def leaving(self) -> None:
+        self._since_ns = self._clock.mono_ns()
+
+    def left(self) -> None:
+        self.has_left = True
+        self._left(self._since_ns)

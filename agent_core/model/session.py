@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncGenerator, Callable
-from typing import Any
 
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError, UsageError
@@ -47,7 +46,7 @@ class ModelSession:
         self._settings, self._clock, self._emitter = settings, clock, emitter
         self._session, self._jitter = session_id, jitter
         self._socket = SocketWay(settings, clock, emitter, session_id)
-        self._http = HttpWay(settings)
+        self._http = HttpWay(settings, clock, emitter, session_id)
         self._builder, self._pace = Builder(), Pace()
         self._http_until_ns: int | None = None
         self._lock = asyncio.Lock()
@@ -120,23 +119,22 @@ class ModelSession:
         plan = call.plan = way.plan(fields, request.items)
         new = request.items.raw(plan.first_new)[: call.count - plan.first_new]
         data = way.encode(fields, plan, new, warmup=call.warmup)
-        sent: dict[str, Any] = {
-            "model": request.model,
-            "transport": way.kind,
-            "reuse": plan.reuse,
-            "input_items": len(new),
-            "size": len(data),
-            "size_full": full_size(len(data), plan, self._builder.held_bytes(request.items, plan.first_new), len(new)),
-            "warmup": call.warmup,
-            "connection": way.connection,
-        }
-        sent_ns = self._clock.mono_ns()
-        if way.kind == "http":
-            timer.sent(sent_ns, **sent)  # `send` comes back only with the head of the answer
-            await way.send(data)
-        else:
-            await way.send(data)
-            timer.sent(sent_ns, **sent)
+        size_full = full_size(len(data), plan, self._builder.held_bytes(request.items, plan.first_new), len(new))
+
+        def left(sent_ns: int) -> None:
+            timer.sent(
+                sent_ns,
+                model=request.model,
+                transport=way.kind,
+                reuse=plan.reuse,
+                input_items=len(new),
+                size=len(data),
+                size_full=size_full,
+                warmup=call.warmup,
+                connection=way.connection,
+            )
+
+        await way.send(data, left)
         call.reply = Reply(timer, way.claims)
         return CallStarted(timer.attempts, plan.reuse, way.kind)
 

@@ -11,7 +11,7 @@ from agent_core.errors import ConfigError
 from agent_core.transport.websocket import MAX_FRAME_BYTES, PING_INTERVAL_S, PING_TIMEOUT_S
 
 TIMING_HEADER = "x-responsesapi-include-timing-metrics"
-"""Asks for the service's stage times, the event `responsesapi.websocket_timing` (openai/codex `responses_websocket`)."""
+"""Asks for stage times: the event `responsesapi.websocket_timing` (openai/codex, `responses_websocket`)."""
 
 TransportPolicy = Literal["auto", "websocket", "http"]
 """`auto`: WebSocket, and HTTP where that does not work. The other two never change over."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from agent_core.errors import LooplineError
@@ -36,8 +36,11 @@ class Way(Protocol):
     def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
         """The request's bytes; `new` are the items from `plan.first_new` on."""
 
-    async def send(self, data: bytes) -> None:
-        """Let the request leave. Raises MessageTooLarge (nothing left), TransportError, AuthError, ServiceError."""
+    async def send(self, data: bytes, left: Callable[[int], None]) -> None:
+        """Let the request leave, and tell `left` when its first byte did (monotonic nanoseconds), once it has gone.
+
+        Raises MessageTooLarge (nothing left), TransportError, AuthError, ServiceError.
+        """
 
     async def receive(self) -> list[bytes]:
         """The next events, encoded; waits for at least one. Raises ConnectionLost or ProtocolError."""

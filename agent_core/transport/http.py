@@ -11,7 +11,7 @@ import contextlib
 import logging
 import socket
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.request import getproxies
 
 from agent_core.errors import AuthError, ConnectionLost, ProtocolError, ServiceError, ServiceUnreachable, WireError
@@ -31,6 +31,22 @@ END_S: Final = 0.05
 
 _LIVENESS: Final = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 20, "TCP_KEEPCNT": 3}
 """Seconds of silence until TCP probes a peer, between probes, and how many may go unanswered: HTTP has no pings."""
+
+
+class Observer(Protocol):
+    """Is told what becomes of a POST on its way. Must return at once and never raise."""
+
+    def connecting(self) -> None:
+        """No kept-alive connection can serve it: a new one is being made."""
+
+    def connected(self) -> None:
+        """The new connection stands, TLS included."""
+
+    def leaving(self) -> None:
+        """The request's first byte leaves now."""
+
+    def left(self) -> None:
+        """The request left, all of it or what the connection took."""
 
 
 class HttpStream:
@@ -78,6 +94,29 @@ class HttpStream:
         await self._response.aclose()
 
 
+class _Trace:
+    """Reads httpx's trace of one POST (httpcore's `trace` extension). A proxy's CONNECT is part of connecting."""
+
+    def __init__(self, observer: Observer, *, secure: bool) -> None:
+        self._observer = observer
+        self._last_step = "start_tls.complete" if secure else "connect_tcp.complete"
+        self._connecting = self._tunnelling = False
+
+    async def __call__(self, name: str, info: Mapping[str, Any]) -> None:
+        if name == "connection.connect_tcp.started":
+            self._connecting = True
+            self._observer.connecting()
+        elif self._connecting and name.endswith(self._last_step):
+            self._connecting = False
+            self._observer.connected()
+        elif name == "http11.send_request_headers.started":
+            self._tunnelling = info["request"].method == b"CONNECT"
+            if not self._tunnelling:
+                self._observer.leaving()
+        elif name in ("http11.send_request_body.complete", "http11.send_request_body.failed") and not self._tunnelling:
+            self._observer.left()
+
+
 class Http:
     """POSTs to one URL. Close it when the session ends."""
 
@@ -85,7 +124,7 @@ class Http:
         self._url, self._headers, self._open_timeout_s = url, dict(headers), open_timeout_s
         self._client: httpx.AsyncClient | None = None
 
-    async def post(self, body: bytes, silence_s: float | None = None) -> HttpStream:
+    async def post(self, body: bytes, observer: Observer, silence_s: float | None = None) -> HttpStream:
         """Send a create and wait for the head of the answer, at most `silence_s` seconds (None: no limit).
 
         Raises ServiceUnreachable, ConnectionLost, AuthError, ServiceError (from the error body) or ProtocolError (a
@@ -94,7 +133,9 @@ class Http:
         import httpx
 
         client = self._client = self._client or self._new_client()
-        request = client.build_request("POST", self._url, content=body)
+        secure = self._url.startswith("https:")
+        trace = _Trace(observer, secure=secure)
+        request = client.build_request("POST", self._url, content=body, extensions={"trace": trace})
         try:
             async with asyncio.timeout(silence_s):
                 response = await client.send(request, stream=True)

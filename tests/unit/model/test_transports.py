@@ -7,9 +7,10 @@ import json
 
 import pytest
 
-from agent_core.errors import AuthError, ProtocolError, ServiceError
+from agent_core.errors import AuthError, ProtocolError, ServiceError, ServiceUnreachable
 from agent_core.model.port import Reconnecting, Restarted
 from agent_core.telemetry import events as ev
+from agent_core.telemetry.rollup import Rollup
 from tests.support import model_events as make
 from tests.support.model_session import Talk, talking
 from tests.support.scripted_service import Peer, Post, Refuse, replies, running
@@ -149,7 +150,30 @@ async def test_over_http_every_call_has_the_whole_input() -> None:
         assert talk.told(ev.CallSent, "bytes_up") == [create.size for create in service.posts]
     assert [json.loads(item) for item in result.items] == [make.message("two")]
     assert talk.told(ev.CallSent, "reuse") == ["first", "full_resend"]
-    assert talk.events(ev.ConnectionOpened) == []
+    assert talk.told(ev.ConnectionOpened, "cause") == ["http"]
+
+
+async def test_each_tcp_connection_of_the_pool_is_told_once() -> None:
+    """So that `connections` of the summary is right over HTTP: the second POST finds the first's connection gone."""
+    posts = [Post(ONE, cut=True), Post(TWO), Post(THREE)]
+    async with running(posts=posts) as service, talking(service.base_url, transport="http") as talk:
+        await talk.call(make.user("1"))
+        await talk.call(make.tool_output())
+        await talk.call(make.user("2"))
+        assert service.connections == 2
+    rollup = Rollup().fold_all(talk.sink.events)
+    assert rollup.summary().connections == 2
+    assert all(ms >= 0 for ms in talk.told(ev.ConnectionOpened, "handshake_ms"))
+
+
+async def test_a_post_that_never_left_is_no_create() -> None:
+    async with running(posts=[Post(ONE, cut=True)]) as service, talking(service.base_url, transport="http") as talk:
+        await talk.call(make.user("1"))
+        await service.stop_listening()
+        with pytest.raises(ServiceUnreachable):
+            await talk.call(make.tool_output())
+    assert talk.told(ev.CallSent, "bytes_up") == [create.size for create in service.posts]
+    assert talk.told(ev.CallCompleted, "status") == ["completed", "failed"]
 
 
 async def test_there_is_nothing_to_warm_over_http() -> None:

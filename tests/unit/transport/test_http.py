@@ -29,6 +29,25 @@ from tests.support.scripted_service import Post, ScriptedService, greeting, runn
 BODY = b'{"model":"m","input":[]}'
 
 
+class Trip:
+    """Keeps what it is told of a POST."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def connecting(self) -> None:
+        self.steps.append("connecting")
+
+    def connected(self) -> None:
+        self.steps.append("connected")
+
+    def leaving(self) -> None:
+        self.steps.append("leaving")
+
+    def left(self) -> None:
+        self.steps.append("left")
+
+
 @asynccontextmanager
 async def client(service: ScriptedService) -> AsyncIterator[Http]:
     http = Http(http_url(service.base_url), {"Authorization": "Bearer sk-secret"})
@@ -49,7 +68,7 @@ async def all_of(stream: HttpStream, count: int) -> list[dict[str, Any]]:
 async def test_the_answer_is_the_same_events_as_on_a_socket() -> None:
     events = make.ladder("resp_1", make.message("hello"))
     async with running(posts=[Post(events)]) as service, client(service) as http:
-        stream = await http.post(BODY)
+        stream = await http.post(BODY, Trip())
         assert await all_of(stream, len(events)) == events
         await stream.close()
         assert service.posts[0].body == json.loads(BODY)
@@ -60,7 +79,7 @@ async def test_a_finished_answer_leaves_the_connection_for_the_next() -> None:
     events = make.ladder("resp_1", make.message("hello"))
     async with running(posts=[Post(events), Post(events), Post(events)]) as service, client(service) as http:
         for _ in range(3):
-            stream = await http.post(BODY)
+            stream = await http.post(BODY, Trip())
             await all_of(stream, len(events))
             await stream.finish()
         assert service.connections == 1
@@ -84,7 +103,7 @@ async def test_a_status_that_is_no_success_is_the_error_of_its_body(
 ) -> None:
     async with running(posts=[post]) as service, client(service) as http:
         with pytest.raises(error) as caught:
-            await http.post(BODY)
+            await http.post(BODY, Trip())
     assert (caught.value.code, caught.value.retry) == (code, retry)
     assert "sk-x" not in caught.value.message
 
@@ -93,14 +112,14 @@ async def test_retry_after_is_read_from_the_headers() -> None:
     post = Post(status=429, body=make.error("rate_limit_exceeded"), headers={"Retry-After": "3"})
     async with running(posts=[post]) as service, client(service) as http:
         with pytest.raises(ServiceError) as caught:
-            await http.post(BODY)
+            await http.post(BODY, Trip())
     assert caught.value.retry_after_s == 3
 
 
 async def test_a_success_that_is_no_event_stream_is_a_fault() -> None:
     async with running(posts=[Post(body={"object": "response"})]) as service, client(service) as http:
         with pytest.raises(ProtocolError):
-            await http.post(BODY)
+            await http.post(BODY, Trip())
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -108,7 +127,7 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_lost(cut: bool) -
     """ollama/ollama#17118, ogx-ai/ogx#5309: the end of a body is no end of a response."""
     events = make.ladder("resp_1", make.message("hello"))[:4]
     async with running(posts=[Post(events, cut=cut)]) as service, client(service) as http:
-        stream = await http.post(BODY)
+        stream = await http.post(BODY, Trip())
         await all_of(stream, len(events))
         with pytest.raises(ConnectionLost):
             await stream.receive()
@@ -117,7 +136,7 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_lost(cut: bool) -
 
 async def test_the_silence_limit_ends_a_wait() -> None:
     async with running(posts=[Post(make.started("resp_1"), hold=True)]) as service, client(service) as http:
-        stream = await http.post(BODY)
+        stream = await http.post(BODY, Trip())
         await all_of(stream, 2)
         with pytest.raises(ConnectionLost):
             await stream.receive(0.02)
@@ -128,7 +147,7 @@ async def test_the_silence_limit_holds_for_the_head_of_the_answer_too() -> None:
     async with asyncio.timeout(10), greeting(b"") as url:
         http = Http(http_url(url), {})
         with pytest.raises(ConnectionLost):
-            await http.post(BODY, 0.02)
+            await http.post(BODY, Trip(), 0.02)
         await http.close()
 
 
@@ -136,13 +155,13 @@ async def test_a_peer_that_does_not_speak_http_is_a_broken_request() -> None:
     async with asyncio.timeout(10), greeting(b"220 mail ready\r\n\r\n") as url:
         http = Http(http_url(url), {})
         with pytest.raises(ConnectionLost):
-            await http.post(BODY)
+            await http.post(BODY, Trip())
         await http.close()
 
 
 async def test_closing_the_stream_tells_the_service_to_stop() -> None:
     async with running(posts=[Post(make.started("resp_1"), hold=True)]) as service, client(service) as http:
-        stream = await http.post(BODY)
+        stream = await http.post(BODY, Trip())
         await all_of(stream, 2)
         await stream.close()  # the scripted service waits for exactly this
 
@@ -152,10 +171,56 @@ async def test_nothing_listening_is_unreachable() -> None:
         url = http_url(service.base_url)
     http = Http(http_url(url), {})
     with pytest.raises(ServiceUnreachable):
-        await http.post(BODY)
+        await http.post(BODY, Trip())
     await http.close()
 
 
 def test_httpx_is_not_imported_before_the_first_post() -> None:
     code = "import sys; import agent_core.transport.http; sys.exit('httpx' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+async def test_what_becomes_of_a_post_is_told_as_it_happens() -> None:
+    events = make.ladder("resp_1", make.message("hello"))
+    first, second = Trip(), Trip()
+    async with running(posts=[Post(events), Post(events)]) as service, client(service) as http:
+        for trip in (first, second):
+            stream = await http.post(BODY, trip)
+            await all_of(stream, len(events))
+            await stream.finish()
+        assert service.connections == 1
+    assert first.steps == ["connecting", "connected", "leaving", "left"]
+    assert second.steps == ["leaving", "left"]
+
+
+async def test_a_post_that_reached_nobody_never_left() -> None:
+    async with running() as service:
+        pass
+    trip = Trip()
+    async with client(service) as http:
+        with pytest.raises(ServiceUnreachable):
+            await http.post(BODY, trip)
+    assert trip.steps == ["connecting"]
+
+
+async def test_a_tunnel_through_a_proxy_is_part_of_connecting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The proxy's CONNECT is a request as well, but not the one that is told."""
+    asked: list[bytes] = []
+
+    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(b"HTTP/1.1 502 no\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(proxy, "127.0.0.1", 0)
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    trip = Trip()
+    http = Http("https://service.example/v1/responses", {})
+    async with asyncio.timeout(20):
+        with pytest.raises(LooplineError):
+            await http.post(BODY, trip)
+        await http.close()
+    server.close()
+    assert asked[0].startswith(b"CONNECT service.example:443")
+    assert trip.steps == ["connecting"]
