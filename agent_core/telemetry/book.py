@@ -144,7 +144,11 @@ class Book:
 
     def tallies_of(self, session: str | None) -> list[Tally]:
         everything = self.tallies[None]
-        return [everything] if session is None else [everything, self.tallies.setdefault(session, Tally())]
+        if session is None:
+            return [everything]
+        if session not in self.tallies and len(self.tallies) > self._max_turns:
+            del self.tallies[next(known for known in self.tallies if known is not None)]
+        return [everything, self.tallies.setdefault(session, Tally())]
 
     def tell(self, event: Event, say: Callable[[StageClock], None]) -> None:
         """Tell the clock of the event's turn, if it runs and the stamp is of its own process."""

@@ -273,6 +273,7 @@ class Rollup:
         row = self.connections.setdefault(
             event.connection, ConnectionRow(connection=event.connection, source=event.source, session=event.session)
         )
+        trim(self.connections, self._max_turns)
         row.history.append((at_ns, str(type(event).__struct_config__.tag), event.cause))
         if isinstance(event, ev.ConnectionOpened | ev.ConnectionReconnected) and row.opened_ns is None:
             row.opened_ns, row.handshake_ms = at_ns, event.handshake_ms

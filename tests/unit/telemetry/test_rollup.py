@@ -382,6 +382,20 @@ def test_memory_is_bounded_and_sums_stay() -> None:
     assert rollup.groups.total.turns == 51
 
 
+def test_names_from_outside_make_no_rows_without_end() -> None:
+    rollup = Rollup(max_turns=10)
+    for number in range(200):
+        scene = Scene(source=f"h000000-{number}-aaaaaa", session=f"sess_{number}")
+        scene.start_session()
+        scene.open_connection(f"conn_{number}")
+        scene.send(reuse="first")
+        scene.emit(ev.ServiceCall(response_id=f"resp_{number}", stages_ms={}, new_tokens=1, reused_tokens=1))
+        rollup.fold_all(scene.events)
+    assert len(rollup.sessions) == len(rollup.connections) == len(rollup._service_first) == 10
+    assert len(rollup._book.tallies) <= 12
+    assert rollup.summary().connections == rollup.summary().calls == 200
+
+
 def test_negative_durations_are_zero_and_counted() -> None:
     scene = Scene()
     scene.start_turn()
