@@ -37,7 +37,7 @@ class HttpWay:
         return
 
     def plan(self, fields: Fields, log: ItemLog) -> Plan:
-        return Plan(None, 0, "full_resend" if self._begun else "first")
+        return Plan(None, log.start, "full_resend" if self._begun else "first")
 
     def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
         return http_body(fields, new)

@@ -34,7 +34,7 @@ class Builder:
     def __init__(self) -> None:
         self._last: CallRequest | None = None
         self._fields = Fields(b"", b"")
-        self._sized: tuple[ItemLog | None, int, int] = (None, 0, 0)
+        self._sized: tuple[ItemLog | None, int, int, int] = (None, 0, 0, 0)
 
     def fields(self, request: CallRequest) -> Fields:
         """The request's fields, from memory where nothing but the items changed since the last time."""
@@ -50,24 +50,25 @@ class Builder:
         self._last = request
         return self._fields
 
-    def held_bytes(self, log: ItemLog, count: int) -> int:
-        """Bytes of the first `count` items of `log`; each item is measured once in the log's life."""
-        if count == 0:
+    def full_size(self, size: int, plan: Plan, log: ItemLog, new_items: int) -> int:
+        """What a create of `size` bytes with `new_items` would have had with its whole input."""
+        if plan.previous_response_id is None:
+            return size
+        held_items = max(0, plan.first_new - log.start)
+        commas = held_items if new_items else max(0, held_items - 1)
+        without_id = size - len(b'"previous_response_id":,') - len(encode(plan.previous_response_id))
+        return without_id + self._held_bytes(log, plan.first_new) + commas
+
+    def _held_bytes(self, log: ItemLog, count: int) -> int:
+        """Bytes of the items of `log` from its start to `count`; each is measured once in the log's life."""
+        if count <= log.start:
             return 0
-        known, measured, total = self._sized
-        if known is not log or measured > count:
-            measured, total = 0, 0
+        known, start, measured, total = self._sized
+        if known is not log or start != log.start or measured > count:
+            start, measured, total = log.start, log.start, 0
         total += sum(map(len, log.raw(measured)[: count - measured]))
-        self._sized = (log, count, total)
+        self._sized = (log, start, count, total)
         return total
-
-
-def full_size(size: int, plan: Plan, held_bytes: int, new_items: int) -> int:
-    """What a create of `size` bytes would have had with the `held_bytes` of the items that it leaves out."""
-    if plan.previous_response_id is None:
-        return size
-    commas = plan.first_new if new_items else max(0, plan.first_new - 1)
-    return size + held_bytes + commas - len(b'"previous_response_id":,') - len(encode(plan.previous_response_id))
 
 
 def socket_frame(

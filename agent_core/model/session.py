@@ -18,7 +18,7 @@ from agent_core.model.http_way import HttpWay
 from agent_core.model.policy import Decision, Failure, Step, decide
 from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, Reconnecting, Restarted
 from agent_core.model.reply import Reply
-from agent_core.model.request import Builder, full_size
+from agent_core.model.request import Builder
 from agent_core.model.settings import ModelSettings
 from agent_core.model.socket_way import SocketWay
 from agent_core.model.timing import CallTimer, Pace
@@ -119,7 +119,7 @@ class ModelSession:
         plan = call.plan = way.plan(fields, request.items)
         new = request.items.raw(plan.first_new)[: call.count - plan.first_new]
         data = way.encode(fields, plan, new, warmup=call.warmup)
-        size_full = full_size(len(data), plan, self._builder.held_bytes(request.items, plan.first_new), len(new))
+        size_full = self._builder.full_size(len(data), plan, request.items, len(new))
 
         def left(sent_ns: int) -> None:
             timer.sent(

@@ -51,13 +51,15 @@ class Chain:
 
     def plan(self, fields: bytes, log: ItemLog) -> Plan:
         """Decide for a request with the field digest `fields` and all items now in `log`. An empty delta is a
-        delta."""
+        delta. A log that was compacted behind the link starts a new chain; a compaction that the service itself put
+        into the link's output does not."""
         link = self._link
         if link is None:
-            return Plan(None, 0, self._cause if self._begun else "first")
-        if link.fields == fields and len(log) >= link.items and log.digest(link.items) == link.digest:
+            return Plan(None, log.start, self._cause if self._begun else "first")
+        whole = log.start == 0 or link.items > log.start
+        if whole and link.fields == fields and len(log) >= link.items and log.digest(link.items) == link.digest:
             return Plan(link.response_id, link.items, "reused")
-        return Plan(None, 0, "full_resend")
+        return Plan(None, log.start, "full_resend")
 
     def sent(self) -> None:
         """A request left; from now on a full input is no longer the lane's first."""

@@ -32,6 +32,10 @@ class ItemLog(Protocol):
     """What the client's way to the model needs of a history. It may grow at the end at any time; what is there never
     changes."""
 
+    @property
+    def start(self) -> int:
+        """Index of the first item that a full input has; what is before it was compacted away."""
+
     def __len__(self) -> int: ...
 
     def digest(self, n: int) -> bytes:
@@ -44,9 +48,10 @@ class ItemLog(Protocol):
 class Items:
     """The plain `ItemLog`: a list in memory. Not safe for several threads."""
 
-    __slots__ = ("_digests", "_raws")
+    __slots__ = ("_digests", "_raws", "start")
 
     def __init__(self, raws: Iterable[bytes] = ()) -> None:
+        self.start = 0
         self._raws: list[bytes] = []
         self._digests: list[bytes] = [EMPTY_DIGEST]
         self.extend(raws)

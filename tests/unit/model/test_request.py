@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_core.model.port import CallRequest, Items
-from agent_core.model.request import Builder, full_size, http_body, socket_frame
+from agent_core.model.request import Builder, http_body, socket_frame
 from agent_core.protocol.chain import Plan
 from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body
 
@@ -97,13 +97,13 @@ def test_the_size_with_the_whole_input_is_that_of_the_frame_with_the_whole_input
 ) -> None:
     builder, log = Builder(), Items(items)
     fields = builder.fields(request())
-    first_new = data.draw(st.integers(0, len(items)))
-    previous = data.draw(st.sampled_from(["resp_1", 'a"b'])) if first_new else None
-    plan = Plan(previous, first_new, "reused")
-    frame = socket_frame(fields, previous, log.raw(first_new))
-    held = builder.held_bytes(log, first_new)
-    whole = len(socket_frame(fields, None, log.raw(0)))
-    assert full_size(len(frame), plan, held, len(items) - first_new) == whole
+    log.start = data.draw(st.integers(0, len(items)))
+    first_new = data.draw(st.integers(log.start, len(items)))
+    previous = data.draw(st.sampled_from(["resp_1", 'a"b'])) if first_new > log.start else None
+    plan = Plan(previous, first_new if previous else log.start, "reused")
+    frame = socket_frame(fields, previous, log.raw(plan.first_new))
+    whole = len(socket_frame(fields, None, log.raw(log.start)))
+    assert builder.full_size(len(frame), plan, log, len(items) - plan.first_new) == whole
 
 
 def test_items_are_measured_once_however_the_calls_go() -> None:
@@ -114,8 +114,11 @@ def test_items_are_measured_once_however_the_calls_go() -> None:
 
     asked: list[int] = []
     builder, log = Builder(), Watched([b"12"] * 10)
-    assert builder.held_bytes(log, 4) == 8
-    assert builder.held_bytes(log, 0) == 0
-    assert builder.held_bytes(log, 9) == 18
-    assert builder.held_bytes(log, 9) == 18
+    assert builder._held_bytes(log, 4) == 8
+    assert builder._held_bytes(log, 0) == 0
+    assert builder._held_bytes(log, 9) == 18
+    assert builder._held_bytes(log, 9) == 18
     assert asked == [0, 4, 9]
+    log.start = 5
+    assert builder._held_bytes(log, 9) == 8
+    assert builder._held_bytes(log, 5) == 0

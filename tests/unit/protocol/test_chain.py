@@ -118,3 +118,24 @@ def test_a_delta_and_what_the_service_holds_always_make_the_whole_input(
         assert plan.first_new == 0
     else:
         assert held_input + held_output + log.raw(plan.first_new) == new
+
+
+def test_a_log_compacted_behind_the_link_starts_a_new_chain_from_its_start() -> None:
+    log = Items([USER])
+    chain = chained(log, [CALL])
+    log.extend([CALL, OUTPUT])
+    log.start = 2
+    assert chain.plan(FIELDS, log) == Plan(None, 2, "full_resend")
+    log.start = 3
+    assert chain.plan(FIELDS, log) == Plan(None, 3, "full_resend")
+
+
+def test_a_compaction_in_the_links_own_output_keeps_the_chain() -> None:
+    """The service compacts inside a response: chaining by id goes on, a full input starts at the compaction item."""
+    log = Items([USER])
+    chain = chained(log, [CALL, MORE])
+    log.extend([CALL, MORE, OUTPUT])
+    log.start = 1
+    assert chain.plan(FIELDS, log) == Plan("resp_1", 3, "reused")
+    chain.lost("reconnected")
+    assert chain.plan(FIELDS, log) == Plan(None, 1, "reconnected")
