@@ -95,13 +95,13 @@ def known(values: list[int | None]) -> int | None:
     return sum(reported) if reported else None
 
 
-def expected_summary(counted: list[Counted], handshakes: int) -> Summary:
+def expected_summary(counted: list[Counted], connections: int) -> Summary:
     creates = [create for call in counted for create in call.creates]
     ttfts = [call.figures["ttft_ms"] for call in counted]
     chained = sum(create.previous is not None for create in creates)
     return Summary(
         calls=len(counted),
-        connections=handshakes,
+        connections=connections,
         reused_calls=chained,
         full_resends=len(creates) - chained - 1,
         bytes_up=sum(create.size for create in creates),
@@ -124,7 +124,7 @@ async def run_and_compare(seed: int, state_dir: Path) -> int:
             talking(scripted.base_url, silence_limit_s=0.05, websocket_again_after_s=0.5, reconnect_limit=8) as talk,
         ):
             counted = await rollout(talk, scripted)
-            handshakes = len(scripted.handshakes) - len(first)
+            connections = scripted.connections - len(first)  # refused upgrades made none
             told = talk.sink.events
         emitter = Emitter(journal, talk.clock, SOURCE)
         for event in told:
@@ -137,7 +137,7 @@ async def run_and_compare(seed: int, state_dir: Path) -> int:
     shown = [{name: getattr(row, name) for name in call.figures} for row, call in zip(rows, counted, strict=True)]
     assert shown == [call.figures for call in counted]
     assert [row.reuse == "reused" for row in rows] == [call.chained for call in counted]
-    assert rollup.summary() == expected_summary(counted, handshakes)
+    assert rollup.summary() == expected_summary(counted, connections)
     compare_exports(state_dir, told, counted)
     return service.faults.total()
 
