@@ -13,11 +13,12 @@ from agent_core.agent.context import message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Limits, Spent, check
+from agent_core.agent.notices import notice_of
 from agent_core.agent.toolrunner import ToolRunner
-from agent_core.agent.updates import Front, Notice, TextDone, TextPiece, TextVoided
+from agent_core.agent.updates import Front, TextDone, TextPiece, TextVoided
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError
-from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Reconnecting, Restarted, TextDelta
+from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Restarted, TextDelta
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.stages import StageClock, ms_to_ns
 from agent_core.tools.port import ToolResult
@@ -118,8 +119,8 @@ class Turn:
                 self._front(TextPiece(turn=self._turn, text=text))
             case Restarted(cause=cause):
                 self._front(TextVoided(turn=self._turn, cause=cause))
-            case Reconnecting(number=number, limit=limit, cause=cause):
-                self._front(Notice(severity="warning", text=f"reconnecting {number}/{limit}: {cause}"))
+            case _ if (notice := notice_of(item)) is not None:
+                self._front(notice)
 
     async def _answer(self, calls: Sequence[Call]) -> None:
         """Run the calls of one reply, reads side by side and the rest in order; each gets its output item."""

@@ -20,6 +20,7 @@ __all__ = [
     "CallResult",
     "CallStarted",
     "CallTiming",
+    "FellBack",
     "ItemDone",
     "ItemLog",
     "ItemStarted",
@@ -55,11 +56,12 @@ class CallRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class CallStarted(msgspec.Struct, frozen=True):
     """A request is on its way. Comes once per attempt: `attempt` counts from 1, `reuse` says what became of the
-    chain."""
+    chain. `back`: the first one over WebSocket after a time on HTTP."""
 
     attempt: int
     reuse: Reuse
     transport: TransportKind
+    back: bool = False
 
 
 class ItemStarted(msgspec.Struct, frozen=True):
@@ -107,6 +109,14 @@ class Reconnecting(msgspec.Struct, frozen=True):
     limit: int
     delay_s: float
     cause: str
+
+
+class FellBack(msgspec.Struct, frozen=True):
+    """HTTP takes over, because of the error code `cause`. WebSocket is tried again after `again_after_s` seconds; 0:
+    this call only, the socket is fine."""
+
+    cause: str
+    again_after_s: float
 
 
 class Restarted(msgspec.Struct, frozen=True):
@@ -166,6 +176,7 @@ CallItem = (
     | ToolArgumentsDelta
     | ItemDone
     | Reconnecting
+    | FellBack
     | Restarted
     | CallResult
 )

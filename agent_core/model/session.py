@@ -16,7 +16,7 @@ from agent_core.errors import LooplineError, ServiceError, UsageError
 from agent_core.model.attempt import Call
 from agent_core.model.http_way import HttpWay
 from agent_core.model.policy import Decision, Failure, Step, decide
-from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, Reconnecting, Restarted
+from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, FellBack, Reconnecting, Restarted
 from agent_core.model.reply import Reply
 from agent_core.model.request import Builder
 from agent_core.model.settings import ModelSettings
@@ -106,6 +106,10 @@ class ModelSession:
                             limit = self._settings.reconnect_limit
                             yield Reconnecting(call.retries, limit, decision.delay_s, error.code)
                             await self._clock.sleep(decision.delay_s)
+                        elif decision.step is Step.FALL_BACK:
+                            yield FellBack(error.code, self._settings.websocket_again_after_s)
+                        elif decision.step is Step.HTTP_ONCE:
+                            yield FellBack(error.code, 0.0)
             except (asyncio.CancelledError, GeneratorExit):
                 self._cancel(call)
                 raise
@@ -136,7 +140,7 @@ class ModelSession:
 
         await way.send(data, left)
         call.reply = Reply(timer, way.claims)
-        return CallStarted(timer.attempts, plan.reuse, way.kind)
+        return CallStarted(timer.attempts, plan.reuse, way.kind, back=way is self._socket and self._on_probation)
 
     async def _finish(self, call: Call) -> CallResult:
         """The response ended: its result, or the error that it ended with."""
@@ -184,7 +188,7 @@ class ModelSession:
                 retries=call.retries,
                 continued=call.continued,
                 reached=self._socket.reached or self._http.reached,
-                probing=self._http_until_ns is not None,
+                probing=self._on_probation,
                 jitter=self._jitter(),
             ),
             self._settings,
@@ -215,6 +219,11 @@ class ModelSession:
         if self._http_until_ns is not None and self._clock.mono_ns() < self._http_until_ns:
             return self._http
         return self._socket
+
+    @property
+    def _on_probation(self) -> bool:
+        """WebSocket failed and has not carried a call since."""
+        return self._http_until_ns is not None
 
     def _timer(self, request: CallRequest) -> CallTimer:
         ids = {"session": self._session, "turn": request.turn, "call": request.call or new_id("call")}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from agent_core.errors import ConnectionLost
-from agent_core.model.port import Reconnecting
+from agent_core.model.port import CallStarted, FellBack, Reconnecting
 from agent_core.telemetry import events as ev
 from tests.support import model_events as make
 from tests.support.model_session import talking
@@ -48,6 +48,7 @@ async def test_retries_are_bounded_and_then_http_takes_over_without_losing_an_it
     assert talk.clock.slept_s == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2])
     assert [item.number for item in talk.seen if isinstance(item, Reconnecting)] == [1, 2, 3, 4, 5]
     assert talk.told(ev.ConnectionFallback, "cause") == ["connection_lost"]
+    assert FellBack("connection_lost", 300.0) in talk.seen
     assert (result.transport, result.attempts) == ("http", 7)
 
 
@@ -63,7 +64,9 @@ async def test_http_is_left_again_after_some_minutes() -> None:
         await talk.call(make.tool_output())
         talk.clock.jump(2)
         result = await talk.call(make.user("2"))
+        assert [item.back for item in talk.seen if isinstance(item, CallStarted)] == [True]
         await talk.call(make.user("3"))
+        assert [item.back for item in talk.seen if isinstance(item, CallStarted)] == [False]
         assert len(service.handshakes) == 2
     assert talk.told(ev.CallSent, "transport") == ["http", "http", "websocket", "websocket"]
     assert talk.told(ev.CallSent, "reuse") == ["first", "full_resend", "first", "reused"]
@@ -123,6 +126,7 @@ async def test_a_request_above_the_frame_limit_goes_by_http_and_the_socket_stays
         await talk.call(make.user("1"))
         result = await talk.call(make.tool_output(), big)
         assert service.posts[0].input[-1] == big
+        assert FellBack("message_too_large", 0.0) in talk.seen
         await talk.call(make.user("still too large, since the socket never got it"))
         assert len(service.handshakes) == 1
         assert len(service.creates) == 1
