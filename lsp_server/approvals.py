@@ -1,0 +1,53 @@
+"""Questions to the user of one editor: what a person reads, and how long we wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from lsprotocol import types as lsp
+
+from agent_core.agent.approvals import Decision, Question
+from lsp_server.client import Client
+from lsp_server.client_errors import ClientGone, ClientRefused
+
+TITLES: dict[str, Decision] = {"Allow": "allow", "Always allow": "always", "Deny": "deny"}
+MAX_SHOWN = 800
+
+
+class Asker:
+    """Asks with `window/showMessageRequest`, unless the editor's plugin asks by itself. `timeout_s` gives seconds until
+    an open question counts as denied; 0: never."""
+
+    def __init__(self, client: Client, timeout_s: Callable[[], float]) -> None:
+        self._client, self._timeout_s = client, timeout_s
+
+    async def __call__(self, question: Question) -> Decision:
+        """Cancelled once somebody else answered. Raises ClientGone."""
+        try:
+            async with asyncio.timeout(self._timeout_s() or None):
+                return await self._ask(question)
+        except TimeoutError:
+            return "deny"
+
+    async def _ask(self, question: Question) -> Decision:
+        if not self._client.has("approvals"):
+            try:
+                title = await self._client.choose(lsp.MessageType.Warning, words(question), list(TITLES))
+            except ClientGone:
+                raise
+            except ClientRefused:
+                pass  # it can't ask: the question stays open, and can be answered by command or elsewhere
+            else:
+                return TITLES.get(title or "", "deny")
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("never set")
+
+
+def words(question: Question) -> str:
+    """The question on a few lines, without control characters."""
+    shown = "".join(c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in question.subject)
+    if len(shown) > MAX_SHOWN:
+        shown = f"{shown[:MAX_SHOWN]} … ({len(question.subject)} characters)"
+    what = "run" if question.kind == "command" else "use"
+    return f"Loopline wants to {what} {question.name}: {shown}"

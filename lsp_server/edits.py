@@ -1,0 +1,182 @@
+"""Changing a document that is open in the editor, without losing a key stroke and without believing what we are told.
+
+An edit names the version it was made for. What came of it is read from the `didChange` that follows, never from the
+answer: Neovim says `applied: true` to an edit that it skipped (neovim#12970), and an editor may apply a versioned edit
+to a newer text (vscode-languageserver-node#1756). Where the user typed meanwhile, the edit is carried over to the new
+text and tried again; where both touched the same place it is given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+from lsprotocol import types as lsp
+
+from agent_core.errors import ToolError
+from lsp_server import merge
+from lsp_server.client import Client
+from lsp_server.client_errors import ClientError
+from lsp_server.documents import Document, Documents, Position, Splice, split_lines
+from lsp_server.merge import Hunk
+
+TRIES = 6
+CONFIRM_S = 2.0
+"""How long the `didChange` of an edit that was answered may take."""
+SETTLE_S = 0.3
+"""After the answer and another change, how much longer ours may take: editors may send changes late."""
+PAUSE_S = 0.05
+ANNOTATION = "loopline"
+
+
+class Editing:
+    """Edits the open documents of one client."""
+
+    def __init__(self, client: Client, documents: Documents) -> None:
+        self._client, self._documents = client, documents
+
+    async def replace(self, document: Document, base: str, target: str, label: str) -> bool:
+        """Make of `base`, a text that the document had lately, `target`. False if the user changed the same place.
+
+        Raises ToolError where the editor can't or won't edit.
+        """
+        if not self._client.applies_edits:
+            raise ToolError("the editor can't apply edits of open documents; close the file first", code="editor")
+        kept = True
+        for attempt in range(TRIES):
+            carried = merge.carried_over(merge.hunks(base, target), merge.hunks(base, document.text))
+            if carried is None:
+                return False
+            if not carried:
+                return kept
+            watch = _Watch(self._documents, document, carried)
+            try:
+                applied, reason = await self._send(document, carried, label)
+                await watch.outcome(applied)
+            finally:
+                watch.stop()
+            if watch.done:
+                return kept
+            if watch.slipped is not None:
+                base, wanted = watch.slipped
+                kept, target = wanted.kept, wanted.text
+            elif not watch.others:
+                why = f": {reason}" if reason else ""
+                raise ToolError(f"the editor did not apply the edit{why}; nothing was written", code="editor")
+            await asyncio.sleep(PAUSE_S * attempt)
+        return False
+
+    async def _send(self, document: Document, hunks: Sequence[Hunk], label: str) -> tuple[bool, str]:
+        edit = self._workspace_edit(document, hunks, label)
+        try:
+            result = await self._client.apply(edit, label)
+        except ClientError as error:
+            return False, error.message
+        return result.applied, (result.failure_reason or "")[:300]
+
+    def _workspace_edit(self, document: Document, hunks: Sequence[Hunk], label: str) -> lsp.WorkspaceEdit:
+        positions = document.positions_at([offset for hunk in hunks for offset in (hunk.start, hunk.end)])
+        ranges = [_range(positions[at], positions[at + 1]) for at in range(0, len(positions), 2)]
+        pairs = list(zip(ranges, (hunk.text for hunk in hunks), strict=True))
+        if not self._client.versions_edits:
+            return lsp.WorkspaceEdit(changes={document.uri: [lsp.TextEdit(span, text) for span, text in pairs]})
+        identifier = lsp.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
+        if not self._client.annotates_edits:
+            edits = [lsp.TextEdit(span, text) for span, text in pairs]
+            return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(identifier, edits)])
+        annotated = [lsp.AnnotatedTextEdit(ANNOTATION, span, text) for span, text in pairs]
+        annotation = lsp.ChangeAnnotation(label=label, needs_confirmation=False)
+        return lsp.WorkspaceEdit(
+            document_changes=[lsp.TextDocumentEdit(identifier, annotated)], change_annotations={ANNOTATION: annotation}
+        )
+
+
+class _Wanted(msgspec.Struct, frozen=True):
+    """The text that a misplaced edit should have led to. `kept` False: there is no place for the edit in it."""
+
+    text: str
+    kept: bool
+
+
+class _Watch:
+    """What becomes of one edit, by the changes of its document.
+
+    `done`: it is in the text. `others`: the document changed otherwise. `slipped`: the editor applied it to a newer
+    text than it was made for; the text that came of it, and what should have.
+    """
+
+    def __init__(self, documents: Documents, document: Document, hunks: Sequence[Hunk]) -> None:
+        self.done = self.others = False
+        self.slipped: tuple[str, _Wanted] | None = None
+        self._document, self._hunks = document, hunks
+        self._base = self._before = document.text
+        self._expected = merge.apply(self._base, hunks)
+        self._lines = _line_ranges(self._base, hunks)
+        self._changed = asyncio.Event()
+        self.stop = documents.watch(self._look)
+
+    def _look(self, document: Document, splices: list[Splice]) -> None:
+        if document is not self._document or self.done:
+            return
+        before, self._before = self._before, document.text
+        if merge.survives(self._hunks, self._expected, document.text):
+            self.done = True
+        elif before != self._base and document.text == _applied_by_place(before, self._lines, self._hunks):
+            wanted = merge.carried_over(self._hunks, merge.hunks(self._base, before))
+            right = _Wanted(before, False) if wanted is None else _Wanted(merge.apply(before, wanted), True)
+            self.slipped = (document.text, right)
+        else:
+            self.others = True
+        self._changed.set()
+
+    async def outcome(self, applied: bool) -> None:
+        """Wait until it is known what came of the edit; `applied` is what the editor answered."""
+        loop = asyncio.get_running_loop()
+        give_up_s = loop.time() + CONFIRM_S
+        while not self.done and self.slipped is None and (left_s := give_up_s - loop.time()) > 0:
+            if self.others:
+                left_s = min(left_s, SETTLE_S if applied else 0.0)
+                if not applied:
+                    return
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(left_s):
+                    await self._changed.wait()
+            except TimeoutError:
+                return
+
+
+def _range(start: Position, end: Position) -> lsp.Range:
+    return lsp.Range(lsp.Position(start.line, start.character), lsp.Position(end.line, end.character))
+
+
+def _line_ranges(text: str, hunks: Sequence[Hunk]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Start and end of each hunk as line and column in characters."""
+    lines = split_lines(text)
+    line = at = 0
+
+    def locate(offset: int) -> tuple[int, int]:
+        nonlocal line, at
+        while line < len(lines) and at + len(lines[line]) <= offset and lines[line].endswith(("\n", "\r")):
+            at += len(lines[line])
+            line += 1
+        return line, offset - at
+
+    return [(locate(hunk.start), locate(hunk.end)) for hunk in hunks]
+
+
+def _applied_by_place(
+    text: str, ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], hunks: Sequence[Hunk]
+) -> str | None:
+    """What an editor makes of `text` that applies the hunks by line and column; None if they do not fit."""
+    lines = split_lines(text)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    moved = []
+    for (first, last), hunk in zip(ranges, hunks, strict=True):
+        if max(first[0], last[0]) >= len(starts):
+            return None
+        moved.append(Hunk(starts[first[0]] + first[1], starts[last[0]] + last[1], hunk.text))
+    return merge.apply(text, moved)

@@ -1,0 +1,50 @@
+"""One feature per module, each with `register(server)`; what they share is the server object they are given.
+
+turns.py          start, cancel, steer and undo turns
+sessions.py       new, list, resume; transcript
+progress.py       `$/progress` of turns
+reports.py        updates of sessions as events, and the diff of a turn
+answers.py        the final answer as a document
+approvals.py      answering questions by command
+models.py         which model, and what it can do
+trust.py          trusting a folder
+keys.py           keys of providers
+dashboard.py      the browser dashboard
+status.py         the state that a status line shows
+documents.py      saving, settings and watched files
+code_actions.py   entries on selections and diagnostics
+findings.py       failing tests as diagnostics, and lenses over them
+hover.py          which turn changed a line, and why
+ai_comments.py    `AI!` and `AI?` in comments
+watching.py       files that change outside of the editor
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsp_server.features import (
+    answers,
+    approvals,
+    dashboard,
+    documents,
+    keys,
+    models,
+    progress,
+    reports,
+    sessions,
+    status,
+    trust,
+    turns,
+)
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+
+def register_all(server: LoopServer) -> None:
+    """Register every feature, in the order in which they hear of things."""
+    for feature in (
+        reports, documents, progress, turns, sessions, approvals, answers, models, trust, keys, dashboard, status
+    ):  # fmt: skip
+        feature.register(server)

@@ -1,0 +1,44 @@
+"""The final answer of a turn as a Markdown document that the editor opens, without taking the focus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from agent_core.agent import updates as up
+from lsp_server.documents import uri_of
+from lsp_server.live import Asked
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+MAX_MESSAGE = 300
+
+
+def register(server: LoopServer) -> None:
+    titles: dict[str, str] = {}
+
+    async def show(turn: str, title: str, status: str, text: str) -> None:
+        path = server.process.folder / f"{turn}.md"
+        path.write_text(f"# {title}\n\n{text.strip()}\n\n---\n\n{status}\n", encoding="utf-8", errors="replace")
+        if not await server.client.show(uri_of(str(path))):
+            tell(status, text)
+
+    def tell(status: str, text: str) -> None:
+        kind = lsp.MessageType.Info if status == "completed" else lsp.MessageType.Warning
+        server.client.message(kind, f"Loopline: {text.strip()[:MAX_MESSAGE]}")
+
+    def asked(session: str, turn: Asked, token: int | str | None) -> None:
+        titles[turn.turn] = turn.title
+
+    def updated(session: str, update: up.Update) -> None:
+        if not isinstance(update, up.TurnEnded):
+            return
+        title = titles.pop(update.turn, None)
+        wanted = title is not None and not server.client.has("answers") and update.status in ("completed", "failed")
+        if wanted and update.text.strip():
+            server.spawn(show(update.turn, title or "", update.status, update.text), "show an answer")
+
+    server.when_asked.append(asked)
+    server.when_updated.append(updated)

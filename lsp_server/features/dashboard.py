@@ -1,0 +1,64 @@
+"""The browser dashboard: `loopline web` as a child of this process, its one-time link opened by the editor."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from lsprotocol import types as lsp
+
+from lsp_server.protocol import Dashboard, Nothing
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+START_S = 30.0
+POLL_S = 0.05
+
+
+class _Ready(msgspec.Struct):
+    url: str
+    link: str = ""
+
+
+def register(server: LoopServer) -> None:
+    async def opened(asked: Nothing, token: int | str | None) -> Dashboard:
+        server.spawn(show(), "dashboard")
+        return Dashboard(state="starting")
+
+    async def show() -> None:
+        ready = await _start(server)
+        if ready is None:
+            server.client.message(
+                lsp.MessageType.Error, "Loopline: the dashboard did not start; `loopline web` in a terminal says why."
+            )
+        elif not await server.client.show(ready.link or ready.url, external=True):
+            server.client.message(lsp.MessageType.Info, f"Loopline's dashboard: {ready.link or ready.url}")
+
+    server.on_command("loopline.dashboard.open", Nothing, opened)
+
+
+async def _start(server: LoopServer) -> _Ready | None:
+    """Start it, and wait until it listens; None if it does not."""
+    folder = Path(tempfile.mkdtemp(prefix="web-", dir=server.process.folder))
+    ready_file = folder / "ready.json"
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "agent_core", "web", "--port", "0", "--ready-file", str(ready_file),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=dict(server.process.env),
+    )  # fmt: skip
+    server.process.children.append(child)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(START_S):
+            while child.returncode is None:
+                if ready_file.exists():
+                    return msgspec.json.decode(ready_file.read_bytes(), type=_Ready)
+                await asyncio.sleep(POLL_S)
+    return None

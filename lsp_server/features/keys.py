@@ -1,0 +1,50 @@
+"""Keys of providers: set and asked for by requests whose bodies are never logged. A key is never a setting."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from agent_core.keys import VARIABLES, Keys
+from lsp_server.protocol import AuthProvider, AuthSet, AuthStatus, Nothing
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+Where = Literal["environment", "keyring", "file", "none"]
+
+
+def register(server: LoopServer) -> None:
+    async def set_key(asked: AuthSet) -> AuthStatus:
+        found = await asyncio.to_thread(_set, server, asked)
+        server.settings_changed()
+        return found
+
+    async def status(asked: Nothing) -> AuthStatus:
+        return await asyncio.to_thread(_status, Keys(server.process.env), "openai")
+
+    server.on_request("loopline/auth.set", AuthSet, set_key)
+    server.on_request("loopline/auth.status", Nothing, status)
+
+
+def _set(server: LoopServer, asked: AuthSet) -> AuthStatus:
+    keys = Keys(server.process.env)
+    if asked.key:
+        keys.set(asked.provider, asked.key)
+    else:
+        keys.remove(asked.provider)
+    return _status(keys, asked.provider)
+
+
+def _status(keys: Keys, asked: str) -> AuthStatus:
+    """Of the providers that have a variable, and of the one that was asked for."""
+    names = dict.fromkeys(["openai", *(name for name in VARIABLES if name != "hub"), asked])
+    return AuthStatus(providers=tuple(_provider(keys, name) for name in names))
+
+
+def _provider(keys: Keys, name: str) -> AuthProvider:
+    source = keys.source(name)
+    where: Where = "none"
+    if source is not None:
+        where = "environment" if source.startswith("variable ") else "file" if source.startswith("/") else "keyring"
+    return AuthProvider(provider=name, present=source is not None, where=where)

@@ -1,0 +1,45 @@
+"""Which model turns use, and what it can do, as the service's `GET /v1/models` says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agent_core.errors import LooplineError, UsageError
+from lsp_server.live import LiveSession
+from lsp_server.protocol import ModelInfo, Models, ModelSelect
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+
+def register(server: LoopServer) -> None:
+    async def select(asked: ModelSelect, token: int | str | None) -> Models:
+        models = await known()
+        if asked.model is not None:
+            names = [model.id for model in models or ()]
+            if names and asked.model.partition(":")[0] not in {name.partition(":")[0] for name in names}:
+                raise UsageError(f"the service has no model {asked.model[:80]!r}", hint=f"it has {', '.join(names)}")
+            server.model_selected = asked.model
+            for live in wanted(asked.session_id):
+                live.model_wanted = asked.model
+                live.refresh()
+            server.settings_changed()
+        endpoint = server.desk.endpoint()
+        return Models(model=endpoint.model if endpoint is not None else "", models=models)
+
+    def wanted(session_id: str | None) -> list[LiveSession]:
+        if session_id is None:
+            return server.desk.owned()
+        session = server.desk.sessions.get(session_id)
+        if not isinstance(session, LiveSession):
+            raise UsageError(f"there is no session {session_id[:80]!r} here", code="unknown_session")
+        return [session]
+
+    async def known() -> tuple[ModelInfo, ...] | None:
+        try:
+            return await server.models.listed()
+        except LooplineError:
+            return None
+
+    server.on_command("loopline.model.select", ModelSelect, select)
+    server.when_configured.append(server.models.forget)

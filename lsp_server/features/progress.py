@@ -1,0 +1,135 @@
+"""`$/progress` of each turn, with cancel. Reports at most ten a second; the end comes within a second of any cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+
+from agent_core.agent import updates as up
+from lsp_server.live import Asked
+from lsp_server.translate import title_of
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+REPORT_S = 0.1
+END_AFTER_CANCEL_S = 0.8
+_SHOWN = 80
+
+
+class Bar:
+    """The progress of one turn under one token."""
+
+    def __init__(self, server: LoopServer, turn: str, title: str, token: int | str | None) -> None:
+        self._server, self._title = server, title
+        self._given = token is not None
+        self.token = token if token is not None else f"loopline-{turn}"
+        self._begun = self._ended = False
+        self._message = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._next_s = 0.0
+
+    def open(self) -> None:
+        if self._given:
+            self._begin()
+        elif self._server.client.progress:
+            self._server.spawn(self._create(), "progress")
+        else:
+            self._ended = True
+
+    def report(self, message: str) -> None:
+        self._message = message
+        if self._begun and not self._ended and self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(max(self._next_s, loop.time()), self._flush)
+
+    def end(self, message: str) -> None:
+        """Once; later ends are no harm."""
+        if self._ended:
+            return
+        self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._begun:
+            self._server.client.tell_progress(self.token, lsp.WorkDoneProgressEnd(message=message))
+
+    async def _create(self) -> None:
+        if await self._server.client.create_progress(str(self.token)) and not self._ended:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._begun = True
+        value = lsp.WorkDoneProgressBegin(title=f"Loopline: {self._title[:_SHOWN]}", cancellable=True)
+        self._server.client.tell_progress(self.token, value)
+
+    def _flush(self) -> None:
+        self._timer, self._next_s = None, asyncio.get_running_loop().time() + REPORT_S
+        if not self._ended:
+            report = lsp.WorkDoneProgressReport(message=self._message, cancellable=True)
+            self._server.client.tell_progress(self.token, report)
+
+
+def register(server: LoopServer) -> None:
+    bars: dict[str, Bar] = {}
+
+    def begin(turn: str, title: str, token: int | str | None) -> None:
+        bar = bars[turn] = Bar(server, turn, title, token)
+        server.turn_of_token[bar.token] = turn
+        bar.open()
+
+    def asked(session: str, turn: Asked, token: int | str | None) -> None:
+        begin(turn.turn, turn.title, token)
+
+    def end(turn: str, message: str) -> None:
+        bar = bars.pop(turn, None)
+        if bar is not None:
+            server.turn_of_token.pop(bar.token, None)
+            bar.end(message)
+
+    def cancelled(turn: str) -> None:
+        if turn in bars:
+            bars[turn].report("stopping")
+            asyncio.get_running_loop().call_later(END_AFTER_CANCEL_S, end, turn, "cancelled")
+
+    def updated(session: str, update: up.Update) -> None:
+        match update:
+            case up.TurnBegan(turn=turn, task=task) if turn not in bars and not server.is_over(turn):
+                begin(turn, title_of(task), None)
+            case up.TurnEnded(turn=turn, status=status):
+                end(turn, status)
+            case _:
+                turn = getattr(update, "turn", "")
+                message = _message(update)
+                if message and turn in bars:
+                    bars[turn].report(message)
+
+    server.when_asked.append(asked)
+    server.when_cancelled.append(cancelled)
+    server.when_updated.append(updated)
+
+
+def _message(update: up.Update) -> str:
+    match update:
+        case up.TextPiece():
+            return "writing"
+        case up.ToolBegan(name=name, arguments=arguments):
+            return f"{name} {_subject(arguments)}"[:_SHOWN]
+        case up.ToolLine(line=line):
+            return line[:_SHOWN]
+        case up.ToolEnded(name=name, result=result):
+            return f"{name}: {result.summary}"[:_SHOWN]
+        case up.ApprovalAsked(subject=subject):
+            return f"waits for approval: {subject}"[:_SHOWN]
+    return ""
+
+
+def _subject(arguments: str) -> str:
+    try:
+        value: Any = json.loads(arguments)
+    except ValueError:
+        return ""
+    found = [value.get(key) for key in ("command", "pattern", "target", "path")] if isinstance(value, dict) else []
+    return next((str(one) for one in found if one), "")

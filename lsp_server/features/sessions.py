@@ -1,0 +1,46 @@
+"""Sessions by command, and their transcript page by page."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from agent_core.agent.archive import Archive
+from agent_core.config import state_dir
+from lsp_server.protocol import (
+    Nothing,
+    Session,
+    SessionId,
+    SessionList,
+    SessionNew,
+    SessionStarted,
+    Transcript,
+    TranscriptGet,
+)
+from lsp_server.transcript import page
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+
+def register(server: LoopServer) -> None:
+    async def new(asked: SessionNew, token: int | str | None) -> SessionStarted:
+        live = server.desk.new(asked.model)
+        live.warm()
+        return SessionStarted(session_id=live.id)
+
+    async def listed(asked: Nothing, token: int | str | None) -> SessionList:
+        return await server.desk.listed()
+
+    async def resume(asked: SessionId, token: int | str | None) -> Session:
+        return server.desk.described(await server.desk.find(asked.session_id))
+
+    async def transcript(asked: TranscriptGet) -> Transcript:
+        archive = Archive(state_dir(server.process.env) / "sessions")
+        history = await asyncio.to_thread(archive.load, asked.session_id)
+        return page(history.items.raw(0), asked.before, max(1, min(asked.limit, 1_000)))
+
+    server.on_command("loopline.session.new", SessionNew, new)
+    server.on_command("loopline.session.list", Nothing, listed)
+    server.on_command("loopline.session.resume", SessionId, resume)
+    server.on_request("loopline/transcript", TranscriptGet, transcript)

@@ -1,0 +1,261 @@
+"""A session that this process hosts for its editors: turns asked for, one after the other, and who watches.
+
+The session of the core is opened when the first turn needs it and again when settings changed; it keeps its id. What
+belongs to one editor (buffers, questions to its user) goes to the `owner`, the editor that last took the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from typing import Protocol
+
+import msgspec
+
+from agent_core.agent.approvals import Decision, Question
+from agent_core.agent.questions import Pending
+from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, Update
+from agent_core.clock import Clock, new_id, rfc3339
+from agent_core.errors import LooplineError, UsageError
+from agent_core.runtime.host import Hosted
+from agent_core.tools.diagnostics import Diagnostic
+from agent_core.tools.workspace import Documents, OpenDocument
+from lsp_server.client_errors import ClientError
+from lsp_server.protocol import Steered
+from lsp_server.protocol_events import AnyEvent, TurnStatus
+
+log = logging.getLogger(__name__)
+
+
+class Asked(msgspec.Struct, kw_only=True):
+    """A turn that was asked for. `text` is its answer once it ended."""
+
+    turn: str
+    title: str
+    task: str
+    started: str
+    status: TurnStatus = "queued"
+    text: str = ""
+
+
+class Owner(Protocol):
+    """The editor that a session works for."""
+
+    @property
+    def buffers(self) -> Documents: ...
+
+    async def ask(self, question: Question) -> Decision: ...
+
+    async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]: ...
+
+
+Opener = Callable[["LiveSession"], AbstractAsyncContextManager[Hosted]]
+
+
+class LiveSession:
+    """Owns the task that keeps the core's session open. All methods run on the event loop and return at once, but for
+    `close`."""
+
+    def __init__(self, session: str, opener: Opener, clock: Clock, *, title: str = "", created: str = "") -> None:
+        self.id, self.title, self.created = session, title, created or rfc3339(clock.wall_ns())
+        self.turns: list[Asked] = []
+        self.hosted: Hosted | None = None
+        self.model_wanted: str | None = None
+        self.owner: Owner | None = None
+        self._opener, self._clock = opener, clock
+        self._owner_came = asyncio.Event()
+        self._watchers: list[Front] = []
+        self._event_watchers: list[Callable[[AnyEvent], None]] = []
+        self._wanted: asyncio.Queue[Asked | None] = asyncio.Queue()
+        self._stale = False
+        self._stack = AsyncExitStack()
+        self._work = asyncio.create_task(self._run(), name=f"session {session}")
+
+    # Asked for by editors
+
+    def take(self, owner: Owner) -> None:
+        """From now on the session works for `owner`; questions that are open are asked there."""
+        self.owner = owner
+        self._owner_came.set()
+        self._owner_came = asyncio.Event()
+
+    def leave(self, owner: Owner) -> None:
+        """`owner` is gone; whatever runs goes on, questions wait for the next one."""
+        if self.owner is owner:
+            self.owner = None
+
+    def watch(self, front: Front, put: Callable[[AnyEvent], None]) -> Callable[[], None]:
+        """Every update, and every figure, from now on; call what is returned to stop."""
+        self._watchers.append(front)
+        self._event_watchers.append(put)
+
+        def stop() -> None:
+            self._watchers = [other for other in self._watchers if other is not front]
+            self._event_watchers = [other for other in self._event_watchers if other is not put]
+
+        return stop
+
+    def warm(self) -> None:
+        """Open the session, so that the first turn finds it ready."""
+        self._wanted.put_nowait(None)
+
+    def refresh(self) -> None:
+        """Settings changed: open anew before the next turn."""
+        self._stale = True
+
+    def start(self, task: str, title: str) -> Asked:
+        asked = Asked(turn=new_id("turn"), title=title, task=task, started=rfc3339(self._clock.wall_ns()))
+        self.title = self.title or title
+        self.turns.append(asked)
+        self._wanted.put_nowait(asked)
+        return asked
+
+    def turn(self, turn: str) -> Asked | None:
+        return next((asked for asked in self.turns if asked.turn == turn), None)
+
+    def cancel(self, turn: str) -> None:
+        """Cancelling a turn that ended is no error. Raises UsageError (`unknown_turn`)."""
+        asked = self._known(turn)
+        if asked.status == "queued":
+            self._end(asked, "cancelled", "cancelled")
+        elif asked.status == "running" and self.hosted is not None:
+            self.hosted.session.cancel(turn)
+
+    def steer(self, turn: str, text: str) -> Steered:
+        """Raises UsageError (`unknown_turn`)."""
+        asked = self._known(turn)
+        if not text.strip() or asked.status not in ("queued", "running"):
+            return Steered(input_id=new_id("inp"), fate="refused")
+        if asked.status == "queued" or self.hosted is None:
+            asked.task += f"\n\n{text}"
+            return Steered(input_id=new_id("inp"), fate="queued")
+        given = self.hosted.session.steer(turn, text)
+        return Steered(input_id=given.input_id, fate=given.fate)
+
+    def pending(self) -> list[Pending]:
+        return self.hosted.session.questions.pending() if self.hosted is not None else []
+
+    def answer(self, approval: str, decision: Decision) -> bool:
+        """False if it is not open."""
+        return self.hosted is not None and self.hosted.session.questions.answer(approval, decision)
+
+    @property
+    def running(self) -> Asked | None:
+        return next((asked for asked in self.turns if asked.status in ("queued", "running")), None)
+
+    async def cancel_all(self) -> None:
+        """Returns once nothing of any turn is left. Bound the wait."""
+        for asked in self.turns:
+            if asked.status in ("queued", "running"):
+                self.cancel(asked.turn)
+        if self.hosted is not None and (running := self.hosted.session.running) is not None:
+            await asyncio.wait({running.done})
+
+    async def close(self) -> None:
+        self._work.cancel()
+        await asyncio.wait({self._work})
+
+    # What the core's session is given
+
+    @property
+    def buffers(self) -> Documents:
+        return _OwnersBuffers(self)
+
+    async def ask(self, question: Question) -> Decision | None:
+        """Ask the owner's user; while there is no owner, wait for one. Cancelled once somebody else answered."""
+        while True:
+            came, owner = self._owner_came, self.owner
+            if owner is not None:
+                try:
+                    return await owner.ask(question)
+                except ClientError:
+                    self.leave(owner)
+            else:
+                await came.wait()
+
+    async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
+        return await self.owner.diagnostics(path) if self.owner is not None else ()
+
+    def publish(self, update: Update) -> None:
+        if isinstance(update, TurnEnded) and (asked := self.turn(update.turn)) is not None:
+            asked.status, asked.text = update.status, update.text
+        for watcher in tuple(self._watchers):
+            watcher(update)
+
+    def tell(self, event: AnyEvent) -> None:
+        """A figure for everybody who watches."""
+        for put in tuple(self._event_watchers):
+            put(event)
+
+    # The work
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                asked = await self._wanted.get()
+                try:
+                    await self._open()
+                except LooplineError as error:
+                    self._refuse(asked, error)
+                    continue
+                if asked is not None and asked.status == "queued":
+                    await self._turn(asked)
+        except Exception:
+            log.exception("session %s ended", self.id)
+        finally:
+            self.hosted = None
+            await self._stack.aclose()
+
+    async def _open(self) -> None:
+        if self.hosted is not None and not self._stale:
+            return
+        self.hosted = None
+        await self._stack.aclose()
+        self._stack, self._stale = AsyncExitStack(), False
+        self.hosted = await self._stack.enter_async_context(self._opener(self))
+
+    async def _turn(self, asked: Asked) -> None:
+        assert self.hosted is not None
+        asked.status = "running"
+        handle = self.hosted.session.start_turn(asked.task, turn_id=asked.turn)
+        await asyncio.wait({handle.done})
+
+    def _refuse(self, asked: Asked | None, error: LooplineError) -> None:
+        """The session could not be opened: said to everybody, and the turn ends with it."""
+        words = error.message + (f" ({error.hint})" if error.hint else "")
+        self.publish(Notice(severity="error", text=words))
+        if asked is not None and asked.status == "queued":
+            self._end(asked, "failed", words)
+
+    def _end(self, asked: Asked, status: TurnStatus, text: str) -> None:
+        """End a turn that never reached the core."""
+        assert status in ("failed", "cancelled")
+        self.publish(TurnBegan(turn=asked.turn, task=asked.title))
+        self.publish(TurnEnded(turn=asked.turn, status=status, text=text, duration_ms=0.0))
+
+    def _known(self, turn: str) -> Asked:
+        asked = self.turn(turn)
+        if asked is None:
+            raise UsageError(f"there is no turn {turn[:80]!r}", code="unknown_turn")
+        return asked
+
+
+class _OwnersBuffers:
+    """The open documents of whichever editor owns the session at the moment."""
+
+    def __init__(self, session: LiveSession) -> None:
+        self._session = session
+
+    def get(self, path: str) -> OpenDocument | None:
+        owner = self._session.owner
+        return owner.buffers.get(path) if owner is not None else None
+
+    def opened(self) -> Mapping[str, OpenDocument]:
+        owner = self._session.owner
+        return owner.buffers.opened() if owner is not None else {}
+
+    async def replace(self, path: str, base_version: int, content: str) -> bool:
+        owner = self._session.owner
+        return owner is not None and await owner.buffers.replace(path, base_version, content)

@@ -1,0 +1,107 @@
+"""Changes of a text as small replacements, and how to carry them over to a text that moved on. Pure."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+import msgspec
+
+from lsp_server.documents import split_lines
+
+MAX_COMPARED_LINES = 800
+"""Longer stretches count as one replacement: comparing them line by line could take seconds."""
+
+
+class Hunk(msgspec.Struct, frozen=True):
+    """`text` stands for the characters from `start` to before `end`."""
+
+    start: int
+    end: int
+    text: str
+
+
+def hunks(old: str, new: str) -> list[Hunk]:
+    """Replacements that make `new` of `old`, in order, apart from each other, each as short as its ends allow."""
+    if old == new:
+        return []
+    before, after = split_lines(old), split_lines(new)
+    head = 0
+    limit = min(len(before), len(after))
+    while head < limit and before[head] == after[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
+        tail += 1
+    middle_old, middle_new = before[head : len(before) - tail], after[head : len(after) - tail]
+    at = sum(map(len, before[:head]))
+    if max(len(middle_old), len(middle_new)) > MAX_COMPARED_LINES:
+        blocks = [(0, len(middle_old), 0, len(middle_new))]
+    else:
+        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
+        blocks = [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
+    found = []
+    place, line = at, 0
+    for i1, i2, j1, j2 in blocks:
+        place += sum(map(len, middle_old[line:i1]))
+        gone, come = "".join(middle_old[i1:i2]), "".join(middle_new[j1:j2])
+        found.append(_shortened(place, gone, come))
+        place, line = place + len(gone), i2
+    return found
+
+
+def apply(text: str, changes: Sequence[Hunk]) -> str:
+    """`text` after `changes`, which are in order and do not overlap."""
+    pieces, done = [], 0
+    for change in changes:
+        pieces += [text[done : change.start], change.text]
+        done = change.end
+    return "".join([*pieces, text[done:]])
+
+
+def carried_over(changes: Sequence[Hunk], others: Sequence[Hunk]) -> list[Hunk] | None:
+    """`changes` as they read after `others` were made to the same text; None where the two touch."""
+    moved, shift, index = [], 0, 0
+    for change in changes:
+        while index < len(others) and others[index].end < change.start:
+            shift += len(others[index].text) - (others[index].end - others[index].start)
+            index += 1
+        if index < len(others) and others[index].start <= change.end:
+            return None
+        moved.append(Hunk(change.start + shift, change.end + shift, change.text))
+    return moved
+
+
+def placed(changes: Sequence[Hunk]) -> list[tuple[int, int]]:
+    """Where the new texts of `changes` lie once they are made: start and end of each."""
+    found, shift = [], 0
+    for change in changes:
+        start = change.start + shift
+        found.append((start, start + len(change.text)))
+        shift += len(change.text) - (change.end - change.start)
+    return found
+
+
+def survives(changes: Sequence[Hunk], expected: str, present: str) -> bool:
+    """Whether `present` holds `changes` whole, where `expected` is the text right after them: what else was done to
+    it touches none of their places."""
+    if present == expected:
+        return True
+    later = hunks(expected, present)
+    return not any(other.start <= end and start <= other.end for start, end in placed(changes) for other in later)
+
+
+def _shortened(start: int, gone: str, come: str) -> Hunk:
+    """Without what both begin and end with, and without cutting a `\\r\\n` in two."""
+    limit = min(len(gone), len(come))
+    head = 0
+    while head < limit and gone[head] == come[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and gone[-1 - tail] == come[-1 - tail]:
+        tail += 1
+    if head and (gone[head - 1] == "\r"):
+        head -= 1
+    if tail and gone[len(gone) - tail] == "\n":
+        tail -= 1
+    return Hunk(start + head, start + len(gone) - tail, come[head : len(come) - tail])

@@ -1,0 +1,65 @@
+"""What all clients of one server process share: the embedded service, the sessions, a folder for answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from agent_core.clock import Clock
+from agent_core.runtime.embedded import Embedded, embedded_service
+from lsp_server.live import LiveSession
+from lsp_server.remote import RemoteSession
+
+AnySession = LiveSession | RemoteSession
+
+
+class Process:
+    """Built once; `close` ends everything that was started."""
+
+    def __init__(self, env: Mapping[str, str], clock: Clock) -> None:
+        self.env, self.clock = env, clock
+        self.sessions: dict[str, AnySession] = {}
+        self.children: list[asyncio.subprocess.Process] = []
+        """Other programs that end with this one."""
+        self._stack = AsyncExitStack()
+        self._starting = asyncio.Lock()
+        self._service: Embedded | None = None
+        self._folder: Path | None = None
+
+    async def service(self) -> Embedded:
+        """The embedded service, started when it is first needed and again if it died. Raises ServiceUnreachable."""
+        async with self._starting:
+            if self._service is None or not _runs(self._service.pid):
+                self._service = await self._stack.enter_async_context(embedded_service(self.env, self.clock))
+            return self._service
+
+    @property
+    def folder(self) -> Path:
+        """A private folder that is gone when the process ends."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="loopline-lsp-"))
+        return self._folder
+
+    async def close(self) -> None:
+        """End the sessions, then the service."""
+        await asyncio.gather(*(session.close() for session in self.sessions.values()), return_exceptions=True)
+        self.sessions.clear()
+        for child in self.children:
+            with contextlib.suppress(ProcessLookupError):
+                child.terminate()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        await self._stack.aclose()
+
+
+def _runs(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False

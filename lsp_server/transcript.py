@@ -1,0 +1,61 @@
+"""A session's items as people read them: what was said, and each tool call with its output. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from lsp_server.protocol import Entry, Transcript
+
+MAX_TEXT = 20_000
+
+
+def page(items: Iterable[bytes], before: int | None, limit: int) -> Transcript:
+    """The `limit` entries that end before entry `before`; None: the newest."""
+    entries = _entries(items)
+    end = len(entries) if before is None else max(0, min(before, len(entries)))
+    start = max(0, end - limit)
+    return Transcript(entries=tuple(entries[start:end]), more=start > 0)
+
+
+def _entries(items: Iterable[bytes]) -> list[Entry]:
+    entries: list[Entry] = []
+    calls: dict[str, int] = {}
+    for raw in items:
+        try:
+            item = msgspec.json.decode(raw)
+        except msgspec.DecodeError:
+            continue
+        if not isinstance(item, dict):
+            continue
+        kind, call = str(item.get("type", "")), str(item.get("call_id", ""))
+        index = len(entries)
+        if kind == "message" and item.get("role") in ("user", "assistant"):
+            entries.append(Entry(kind=item["role"], text=_text(item.get("content"))[:MAX_TEXT], index=index))
+        elif kind.endswith("_output"):
+            if call in calls:
+                at = calls[call]
+                entries[at] = msgspec.structs.replace(entries[at], text=_text(item.get("output"))[:MAX_TEXT])
+        elif call:
+            calls[call] = index
+            arguments = item.get("arguments", item.get("input", ""))
+            entries.append(
+                Entry(
+                    kind="tool",
+                    text="",
+                    index=index,
+                    name=str(item.get("name") or kind),
+                    arguments=str(arguments)[:MAX_TEXT],
+                    tool_call_id=call,
+                )
+            )
+    return entries
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "".join(str(part.get("text") or part.get("refusal") or "") for part in parts if isinstance(part, dict))
