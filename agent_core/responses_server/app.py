@@ -16,18 +16,18 @@ from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.auth import AuthMiddleware, Guard
 from agent_core.responses_server.engines.registry import build_registry
-from agent_core.responses_server.http import Probes, ResponsesEndpoint
+from agent_core.responses_server.http.exchange import Probes, ResponsesEndpoint
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.process import run_process
 from agent_core.responses_server.rendering import Renderer
+from agent_core.responses_server.request.validation import Validator, build_decoders
 from agent_core.responses_server.screening.chain import Screens
 from agent_core.responses_server.screening.media import MediaScreen
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.settlement import Settlement
-from agent_core.responses_server.stores import make_store
+from agent_core.responses_server.state.stores import make_store
 from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.responses_server.validation import Validator, build_decoders
 from agent_core.responses_server.websocket import WebSocketEndpoint
 from agent_core.telemetry.emitter import Emitter, NullSink, Sink
 from agent_core.telemetry.journal import JournalSink

@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from agent_core.responses_server.replies import error_body, send_reply
+from agent_core.responses_server.http.replies import error_body, send_reply
 from agent_core.responses_server.settings import ApiKey
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.protocol.lanes import Relation
-from agent_core.responses_server.ladder import Frame, Ladder
-from agent_core.responses_server.remembered import Remembered
+from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.stages import Stages
+from agent_core.responses_server.state.remembered import Remembered
 from agent_core.wire.requests import ResponseCreate
 
 TIMING_HEADER = b"x-responsesapi-include-timing-metrics"

@@ -17,24 +17,24 @@ from agent_core.errors import ConnectionLost, LooplineError, ServiceError
 from agent_core.protocol.lanes import Head, Outcome, Relation
 from agent_core.protocol.server_connection import LIMIT_CODE
 from agent_core.responses_server import steps
-from agent_core.responses_server.accounting import usage_of
 from agent_core.responses_server.call import Call
-from agent_core.responses_server.context import Joined
-from agent_core.responses_server.echo import echo
 from agent_core.responses_server.engines.base import EngineRequest, Finish
-from agent_core.responses_server.ladder import Frame, Ladder
-from agent_core.responses_server.remembered import Remembered, calls_in
+from agent_core.responses_server.output.accounting import usage_of
+from agent_core.responses_server.output.echo import echo
+from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.responses_server.rendering import Rendered, Renderer
+from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
+from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
 from agent_core.responses_server.sampling import Budget, sample
 from agent_core.responses_server.screening.chain import Screens, States
 from agent_core.responses_server.screening.port import Action, Verdict
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
-from agent_core.responses_server.store import ResponseStore, StoredResponse
+from agent_core.responses_server.state.context import Joined
+from agent_core.responses_server.state.remembered import Remembered, calls_in
+from agent_core.responses_server.state.store import ResponseStore, StoredResponse
 from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.responses_server.toolset import NO_TOOLS, ToolSet
-from agent_core.responses_server.validation import Checked, Validator
 from agent_core.wire.codec import encode, to_raw
 from agent_core.wire.response import Usage
 

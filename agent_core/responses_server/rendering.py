@@ -18,9 +18,9 @@ from typing import TypeVar
 
 import msgspec
 
-from agent_core.responses_server.context import TOKEN_TYPE
+from agent_core.responses_server.request.toolset import ToolSet
+from agent_core.responses_server.state.context import TOKEN_TYPE
 from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.responses_server.toolset import ToolSet
 from agent_core.wire.items import AnyItem, CustomToolCall, FunctionCall, Message, item_type, text_of
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from agent_core.responses_server.engines.base import (
     TextDelta,
     ToolCallDelta,
 )
-from agent_core.responses_server.ladder import Frame, Ladder
+from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.tokenizer import Tokenizer
 

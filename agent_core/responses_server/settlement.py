@@ -13,7 +13,7 @@ import msgspec
 
 from agent_core.errors import StateError
 from agent_core.responses_server.stages import Stages
-from agent_core.responses_server.store import ResponseStore
+from agent_core.responses_server.state.store import ResponseStore
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import ServiceCall
 

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from agent_core.errors import LooplineError
 from agent_core.protocol.lanes import Head, Outcome
-from agent_core.responses_server.ladder import Frame
-from agent_core.responses_server.remembered import Remembered
+from agent_core.responses_server.output.ladder import Frame
+from agent_core.responses_server.state.remembered import Remembered
 
 
 class Sink(Protocol):

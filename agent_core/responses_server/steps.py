@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from agent_core.errors import ServiceError
 from agent_core.protocol.lanes import Relation
 from agent_core.responses_server.call import Call
-from agent_core.responses_server.context import Context
-from agent_core.responses_server.remembered import Remembered, calls_in, read_remembered
 from agent_core.responses_server.rendering import Header, Renderer
+from agent_core.responses_server.request.validation import Checked
 from agent_core.responses_server.screening.chain import Screens, States
 from agent_core.responses_server.screening.port import Verdict
-from agent_core.responses_server.store import ResponseStore
-from agent_core.responses_server.validation import Checked
+from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
+from agent_core.responses_server.state.store import ResponseStore
 
 
 async def resolve_state(call: Call, store: ResponseStore) -> Remembered | None:

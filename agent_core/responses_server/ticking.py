@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from agent_core.errors import ConnectionLost
 from agent_core.protocol.server_connection import Action, Input, ServerConnection
-from agent_core.responses_server.remembered import Remembered
+from agent_core.responses_server.state.remembered import Remembered
 
 
 async def watch_time(

@@ -30,13 +30,13 @@ from agent_core.protocol.server_connection import (
 )
 from agent_core.protocol.server_connection import Stop as StopAction
 from agent_core.responses_server.call import Call, Stop, wants_timing
-from agent_core.responses_server.ladder import Frame
+from agent_core.responses_server.http.replies import error_body, send_reply
+from agent_core.responses_server.output.ladder import Frame
 from agent_core.responses_server.refusals import refusal_data, steer_refusal_data
-from agent_core.responses_server.remembered import Remembered
-from agent_core.responses_server.replies import error_body, send_reply
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import MAX_FRAME_BYTES
 from agent_core.responses_server.stages import Stages
+from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.ticking import watch_time
 from agent_core.wire.head import read_head
 from agent_core.wire.requests import (

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.responses_server.rendering import HEADERS_KEPT, INLINE_CHARS, Renderer
+from agent_core.responses_server.request.toolset import NO_TOOLS, read_tool_set
 from agent_core.responses_server.tokenizer import SLICE_CHARS, Tokenizer
-from agent_core.responses_server.toolset import NO_TOOLS, read_tool_set
 from agent_core.wire.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning, read_item
 
 TOKENIZER = Tokenizer()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.responses_server.context import Context, Joined, View
+from agent_core.responses_server.state.context import Context, Joined, View
 
 
 @settings(max_examples=60, deadline=None)

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from agent_core.errors import StateError
-from agent_core.responses_server.sqlite_store import RETENTION_S, SqliteStore
-from agent_core.responses_server.store import MemoryStore, ResponseStore, StoredResponse, read_chain
+from agent_core.responses_server.state.sqlite_store import RETENTION_S, SqliteStore
+from agent_core.responses_server.state.store import MemoryStore, ResponseStore, StoredResponse, read_chain
 
 NOW_S = 1_800_000_000
 

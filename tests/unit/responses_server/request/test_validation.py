@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from agent_core.errors import WireError
-from agent_core.responses_server.context import Context
-from agent_core.responses_server.remembered import Remembered, calls_in
-from agent_core.responses_server.toolset import NO_TOOLS
-from agent_core.responses_server.validation import Checked, Validator
+from agent_core.responses_server.request.toolset import NO_TOOLS
+from agent_core.responses_server.request.validation import Checked, Validator
+from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.remembered import Remembered, calls_in
 from agent_core.wire.items import read_item
 from agent_core.wire.requests import read_create_body
 

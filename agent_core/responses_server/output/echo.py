@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Raw, UnsetType
 
-from agent_core.responses_server.toolset import ToolSet
+from agent_core.responses_server.request.toolset import ToolSet
 from agent_core.wire.codec import plain, present, to_raw
 from agent_core.wire.requests import ResponseCreate
 from agent_core.wire.response import Response

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.context import Context
-from agent_core.responses_server.remembered import Remembered
-from agent_core.responses_server.toolset import ToolSet, read_tool_choice, read_tool_set
+from agent_core.responses_server.request.toolset import ToolSet, read_tool_choice, read_tool_set
+from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.remembered import Remembered
 from agent_core.wire.codec import plain, present
 from agent_core.wire.items import (
     AnyItem,

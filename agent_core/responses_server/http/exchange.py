@@ -20,13 +20,13 @@ from agent_core.errors import ConnectionLost, LooplineError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation, Ticket
 from agent_core.protocol.server_connection import Action, Keepalive, ServerConnection, Start
 from agent_core.responses_server.call import Call, wants_timing
-from agent_core.responses_server.ladder import Frame
+from agent_core.responses_server.http.replies import error_body, send_reply
+from agent_core.responses_server.output.ladder import Frame
 from agent_core.responses_server.refusals import refusal
-from agent_core.responses_server.remembered import Remembered
-from agent_core.responses_server.replies import error_body, send_reply
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import MAX_BODY_BYTES
 from agent_core.responses_server.stages import Stages
+from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.ticking import watch_time
 from agent_core.wire.codec import encode
 from agent_core.wire.requests import ResponseCreate, read_create_body

@@ -20,7 +20,7 @@ from agent_core.responses_server.engines.base import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
+from agent_core.responses_server.output.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
 from agent_core.wire.codec import encode
 from agent_core.wire.events import (
     OutputItemAdded,

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from agent_core.errors import StateError
-from agent_core.responses_server.store import StoredResponse
+from agent_core.responses_server.state.store import StoredResponse
 
 T = TypeVar("T")
 

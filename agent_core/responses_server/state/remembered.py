@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_core.responses_server.context import Context
 from agent_core.responses_server.rendering import Header
+from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.screening.chain import States
-from agent_core.responses_server.store import ResponseStore, read_chain
-from agent_core.responses_server.toolset import NO_TOOLS, ToolSet
+from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.store import ResponseStore, read_chain
 from agent_core.wire.items import AnyItem, call_id_of, read_item
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agent_core.errors import WireError
-from agent_core.responses_server.toolset import NO_TOOLS, read_tool_choice, read_tool_set
+from agent_core.responses_server.request.toolset import NO_TOOLS, read_tool_choice, read_tool_set
 
 READ = {"type": "function", "name": "read", "description": "Reads.", "parameters": {"type": "object"}}
 PATCH = {"type": "custom", "name": "patch", "format": {"type": "text"}}

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.accounting import usage_of
 from agent_core.responses_server.engines.base import (
     Delta,
     Finish,
@@ -21,7 +20,8 @@ from agent_core.responses_server.engines.base import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.ladder import Frame, Ladder
+from agent_core.responses_server.output.accounting import usage_of
+from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.wire.events import event_type, read_event
 from agent_core.wire.response import Response
 

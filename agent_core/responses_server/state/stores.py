@@ -7,8 +7,8 @@ from pathlib import Path
 from agent_core.clock import Clock
 from agent_core.errors import ConfigError
 from agent_core.responses_server.settings import ServeSettings
-from agent_core.responses_server.sqlite_store import SqliteStore
-from agent_core.responses_server.store import MemoryStore, ResponseStore
+from agent_core.responses_server.state.sqlite_store import SqliteStore
+from agent_core.responses_server.state.store import MemoryStore, ResponseStore
 
 DEFAULT_FILE = "responses.db"
 
