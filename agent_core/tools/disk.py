@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -110,7 +110,7 @@ def replace_file(root: str, relative: str, shown: str, data: bytes, base: bytes)
     """Write `data` so that a reader sees the old file or the new one, never a part.
 
     `base` is the digest that the present content must have, else ToolError `changed`. Mode, owner and extended
-    attributes are kept.
+    attributes are kept; another hard link to the file keeps the old content.
     """
     with _translated(shown):
         parent = _open_parent(root, relative)
@@ -156,13 +156,21 @@ def _digest_at(parent: int, name: str, shown: str) -> bytes | None:
         return None
 
 
-def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | None) -> int:
-    """A new file with all of `data`, and its missing parent folders; its mode is returned.
+class Created(msgspec.Struct, frozen=True):
+    """The mode of a new file, and the folders that were made for it, outermost first."""
+
+    mode: int
+    folders: tuple[str, ...]
+
+
+def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | None) -> Created:
+    """A new file with all of `data`, and its missing parent folders.
 
     Raises ToolError `changed` if the name is taken. `mode` None: as the umask says.
     """
     with _translated(shown):
-        parent = _open_parent(root, relative, create=True)
+        folders: list[str] = []
+        parent = _open_parent(root, relative, made=folders)
         try:
             name = os.path.basename(relative)
             with _temporary(parent, name, data) as (temporary, handle):
@@ -173,7 +181,7 @@ def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | N
                     os.link(temporary, name, src_dir_fd=parent, dst_dir_fd=parent, follow_symlinks=False)
                 except FileExistsError as error:
                     raise changed(shown) from error
-                return stat.S_IMODE(os.fstat(handle).st_mode)
+                return Created(stat.S_IMODE(os.fstat(handle).st_mode), tuple(folders))
         finally:
             os.close(parent)
 
@@ -218,13 +226,31 @@ class _translated:
         raise ToolError(f"{self._shown}: {reason.lower()}", code="unreadable") from error
 
 
-def _open_parent(root: str, relative: str, *, create: bool = False) -> int:
+def remove_empty(root: str, folders: Sequence[str]) -> None:
+    """Remove folders, innermost first, as long as nothing is in them."""
+    for folder in reversed(folders):
+        try:
+            parent = _open_parent(root, folder)
+        except OSError:
+            return
+        try:
+            os.rmdir(os.path.basename(folder), dir_fd=parent)
+        except OSError:
+            return
+        finally:
+            os.close(parent)
+
+
+def _open_parent(root: str, relative: str, *, made: list[str] | None = None) -> int:
+    """The folder of a path. `made`: missing folders are made and put there."""
     current = os.open(root, _DIRECTORY)
     try:
-        for part in relative.split("/")[:-1]:
-            if create:
+        parts = relative.split("/")[:-1]
+        for depth, part in enumerate(parts, 1):
+            if made is not None:
                 with suppress(FileExistsError):
                     os.mkdir(part, dir_fd=current)
+                    made.append("/".join(parts[:depth]))
             below = os.open(part, _DIRECTORY, dir_fd=current)
             os.close(current)
             current = below

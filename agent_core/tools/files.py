@@ -59,6 +59,7 @@ class ListTool:
             raise ToolError(f"{at.shown}: no such folder", code="not_found")
         if kind != "directory":
             raise ToolError(f"{at.shown} is a file; use read", code="not_a_folder")
+        self._workspace.check_open(at)
 
 
 def _listing(job: Job, starts: list[Location], tops: list[str], depth: int) -> tuple[list[str], bool]:

@@ -5,7 +5,7 @@ Owns the precedence: a deeper file wins over a higher one, a later line over an 
 """
 
 # Plain strings: a path object per folder would slow a walk down.
-# ruff: noqa: PTH118, PTH123
+# ruff: noqa: PTH112, PTH118, PTH123
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from collections.abc import Sequence
 import msgspec
 from pathspec import GitIgnoreSpec
 
-IGNORE_FILES = (".gitignore", ".looplineignore")
+OWN_IGNORE_FILE = ".looplineignore"
+"""What it names is closed to all tools; what only `.gitignore` names is just left out of lists and searches."""
+
+IGNORE_FILES = (".gitignore", OWN_IGNORE_FILE)
 MAX_IGNORE_BYTES = 256_000
 """A larger ignore file is not read."""
 
@@ -61,6 +64,20 @@ def ignored(rules: Rules, relative: str, *, is_folder: bool) -> bool:
         verdict = level.spec.check_file(path[len(level.prefix) :]).include
         if verdict is not None:
             return verdict
+    return False
+
+
+def closed(root: str, relative: str) -> bool:
+    """True if a `.looplineignore` between the root and the path names it or a folder above it."""
+    rules: Rules = ()
+    parts = relative.split("/")
+    for depth, part in enumerate(parts):
+        prefix = "".join(f"{above}/" for above in parts[:depth])
+        rules = extend(rules, os.path.join(root, prefix), prefix, (OWN_IGNORE_FILE,))
+        if rules:
+            is_folder = depth < len(parts) - 1 or os.path.isdir(os.path.join(root, relative))
+            if ignored(rules, prefix + part, is_folder=is_folder):
+                return True
     return False
 
 

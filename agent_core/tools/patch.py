@@ -10,7 +10,7 @@ import msgspec
 from agent_core.errors import ToolError
 from agent_core.tools import schema
 from agent_core.tools.diffs import Diff, diff
-from agent_core.tools.edit import check_base, edited
+from agent_core.tools.edit import MAX_SHOWN_CHARACTERS, check_base, edited
 from agent_core.tools.patch_format import FilePatch, read_patch
 from agent_core.tools.patch_match import patched
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
@@ -30,7 +30,7 @@ class _Draft(msgspec.Struct):
 
 
 class PatchTool:
-    """`patch`: `patched N files (+a -b)`, then each file as `edit` reports it."""
+    """`patch`: `patched N files (+a -b)`, then each file as `edit` reports it, without hunks once they get too long."""
 
     spec = ToolSpec(
         name="patch",
@@ -105,8 +105,13 @@ def _result(changes: list[FileChange]) -> ToolResult:
     removed = sum(int(part.data["removed"]) for part in parts)
     noun = "file" if len(parts) == 1 else "files"
     head = f"patched {len(parts)} {noun} (+{added} -{removed})"
+    lines = [head]
+    room = MAX_SHOWN_CHARACTERS
+    for part in parts:
+        room -= len(part.output)
+        lines.append(part.output if room >= 0 else part.output.split("\n", 1)[0])
     return ToolResult(
-        output="\n".join([head, *(part.output for part in parts)]),
+        output="\n".join(lines),
         summary=f"{len(parts)} {noun} (+{added} -{removed})",
         files_changed=tuple(path for part in parts for path in part.files_changed),
         diff="".join(part.diff for part in parts),

@@ -30,7 +30,8 @@ class Task(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    # By way of `json`: names of files may hold lone surrogates, which msgspec's decoder refuses.
+    task = msgspec.convert(json.load(sys.stdin.buffer), Task)
     ends = time.monotonic() + task.limit_s
     bounds = Bounds(
         tick=lambda: None,

@@ -61,8 +61,7 @@ class SearchTool:
             raise ToolError(f"{at.shown}: no such file or folder", code="not_found")
         if kind not in ("file", "directory"):
             raise ToolError(f"{at.shown} is {kind}", code="not_a_file")
-        if kind == "file":
-            self._workspace.check_secret(at)
+        self._workspace.check_open(at)
         return Start(at.root, at.relative, self._workspace.top_of(at), kind == "file")
 
 

@@ -43,6 +43,10 @@ class Encoding(msgspec.Struct, frozen=True):
             return "utf-8 with invalid bytes"
         return f"{name} with BOM" if self.bom else name
 
+    def decode(self, data: bytes) -> str:
+        """The text of bytes that `encode` made."""
+        return data[len(self.bom) :].decode(self.codec, self.errors)
+
     def encode(self, text: str) -> bytes:
         """Raises UnicodeEncodeError if the codec has no bytes for a character."""
         return self.bom + text.encode(self.codec, self.errors)
@@ -74,7 +78,7 @@ def decode(data: bytes) -> tuple[str, Encoding] | None:
 
 def _checked(data: bytes, encoding: Encoding) -> tuple[str, Encoding] | None:
     try:
-        text = data[len(encoding.bom) :].decode(encoding.codec, encoding.errors)
+        text = encoding.decode(data)
         return (text, encoding) if encoding.encode(text) == data else None
     except UnicodeError:
         return None

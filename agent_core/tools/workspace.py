@@ -25,6 +25,7 @@ import msgspec
 from agent_core.errors import ToolError
 from agent_core.tools import disk, text
 from agent_core.tools.changes import Change, Changes
+from agent_core.tools.ignore import OWN_IGNORE_FILE, closed
 from agent_core.tools.secret_names import SecretRules
 
 MAX_TEXT_BYTES = 4_000_000
@@ -74,6 +75,11 @@ class Location(msgspec.Struct, frozen=True):
     def path(self) -> Path:
         return Path(self.root, self.relative)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """What tells one place from another, however it is shown."""
+        return self.root, self.relative
+
 
 class TextFile(msgspec.Struct, frozen=True):
     """A file's text and everything needed to write it back. `version` None: from disk. `digest` names the content."""
@@ -104,7 +110,9 @@ class Workspace:
         self.changes = Changes()
         self._documents = documents
         self.secrets = secrets or SecretRules()
-        self._seen: OrderedDict[str, tuple[bytes, str]] = OrderedDict()
+        self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
+        self._made_folders: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._seen: OrderedDict[tuple[str, str], tuple[bytes, str]] = OrderedDict()
 
     @property
     def root(self) -> Path:
@@ -138,28 +146,44 @@ class Workspace:
                 return Location(root, relative, self._shown(root, relative))
         raise ToolError(f"{given} is outside the workspace", code="outside")
 
-    def check_secret(self, at: Location) -> None:
-        """Raises ToolError `secret` for files that hold keys or passwords by their name."""
+    def check_open(self, at: Location) -> None:
+        """Raises ToolError `secret` for names of keys and passwords, `closed` for what `.looplineignore` names."""
         if self.secrets.match(at.relative):
             raise ToolError(f"{at.shown} is on the list of secret files and stays closed to tools", code="secret")
+        if at.relative and closed(at.root, at.relative):
+            raise ToolError(f"{at.shown} is closed to tools by {OWN_IGNORE_FILE}", code="closed")
 
     async def read(self, given: str | Location) -> TextFile:
         """The file's text: from the host's open buffer, else from disk. Raises ToolError with the reason."""
         at = self.resolve(given) if isinstance(given, str) else given
-        self.check_secret(at)
+        self.check_open(at)
         if self._documents is not None:
             document = self._documents.get(str(at.path))
-            if document is not None:
+            if document is not None and (document.unsaved or await self._same_on_disk(at, document)):
                 return self._from_buffer(at, document)
+        return await self._from_disk(at)
+
+    async def _same_on_disk(self, at: Location, document: OpenDocument) -> bool:
+        """False if the file was rewritten under a buffer without changes: then the disk is what counts."""
+        try:
+            saved = await self._from_disk(at)
+        except ToolError:
+            return True
+        return text.to_newlines(saved.content) == text.to_newlines(document.content)
+
+    async def _from_disk(self, at: Location) -> TextFile:
         snapshot = await self._snapshot(at)
-        decoded = text.decode(snapshot.data)
+        # What the tools wrote is read as it was written, also where its bytes alone would look like something else.
+        written = self._written.get(at.key)
+        known = written[1] if written is not None and written[0] == snapshot.digest else None
+        decoded = text.decode(snapshot.data) if known is None else (known.decode(snapshot.data), known)
         if decoded is None:
             raise ToolError(f"{at.shown} is a binary file ({len(snapshot.data):,} bytes)", code="binary")
         return TextFile(at, decoded[0], decoded[1], snapshot.digest, snapshot.mode)
 
     def note_seen(self, file: TextFile) -> None:
         """The model was shown this content; later writes of the file are based on it."""
-        key = f"{file.at.root}\0{file.at.relative}"
+        key = file.at.key
         kept = file.content if len(file.content) <= REMEMBERED_CHARACTERS else ""
         self._seen[key] = (file.digest, kept)
         self._seen.move_to_end(key)
@@ -171,21 +195,25 @@ class Workspace:
 
         Kept only to say what changed, never written anywhere; "" if it was too long to keep.
         """
-        entry = self._seen.get(f"{file.at.root}\0{file.at.relative}")
+        entry = self._seen.get(file.at.key)
         return entry[1] if entry is not None and entry[0] != file.digest else None
 
+    def seen_places(self) -> list[Location]:
+        """Where the files are that the model was shown, below roots that are still there."""
+        return [Location(*key, self._shown(*key)) for key in self._seen if key[0] in self.roots]
+
     def open_texts(self) -> dict[str, str]:
-        """Texts of the host's open buffers by absolute path; empty without a host."""
+        """Texts of the host's buffers that differ from disk, by absolute path; empty without a host."""
         if self._documents is None:
             return {}
-        return {path: document.content for path, document in self._documents.opened().items()}
+        return {path: document.content for path, document in self._documents.opened().items() if document.unsaved}
 
     def top_of(self, at: Location) -> str:
         """What stands before paths of this root when they are shown: "" for the first root."""
         return "" if at.root == self.roots[0] else self._top(at.root)
 
     def forget(self, at: Location) -> None:
-        self._seen.pop(f"{at.root}\0{at.relative}", None)
+        self._seen.pop(at.key, None)
 
     async def write(self, base: TextFile, content: str) -> TextFile:
         """Replace the text of `base` by `content`, in the same encoding. Raises ToolError `changed` if it moved on."""
@@ -196,6 +224,7 @@ class Workspace:
         data = self.encoded(base.at, base.encoding, content)
         disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
         written = TextFile(base.at, content, base.encoding, disk.digest_of(data), base.mode)
+        self._written[base.at.key] = (written.digest, base.encoding)
         self.note_seen(written)
         return written
 
@@ -211,13 +240,18 @@ class Workspace:
             raise ToolError(f"{at.shown} is a directory", code="not_a_file")
         data = self.encoded(at, encoding, content)
         self.changes.note(at.shown, None)
-        mode = disk.create_file(at.root, at.relative, at.shown, data, mode)
-        written = TextFile(at, content, encoding, disk.digest_of(data), mode)
+        made = disk.create_file(at.root, at.relative, at.shown, data, mode)
+        self._made_folders[at.key] = made.folders
+        written = TextFile(at, content, encoding, disk.digest_of(data), made.mode)
+        self._written[at.key] = (written.digest, encoding)
         self.note_seen(written)
         return written
 
     async def remove(self, base: TextFile) -> None:
-        """Delete the file. Raises ToolError `changed` if its content is no longer that of `base`."""
+        """Delete the file, and folders that were made for it if they are empty again.
+
+        Raises ToolError `changed` if its content is no longer that of `base`.
+        """
         self.check_writable(base.at)
         if base.version is not None:
             raise ToolError(
@@ -225,6 +259,7 @@ class Workspace:
             )
         self.changes.note(base.at.shown, base.content)
         disk.remove_file(base.at.root, base.at.relative, base.at.shown, base.digest)
+        disk.remove_empty(base.at.root, self._made_folders.pop(base.at.key, ()))
         self.forget(base.at)
 
     async def net_changes(self) -> list[Change]:
@@ -241,8 +276,8 @@ class Workspace:
         """Raises ToolError for secrets, for what git and its hooks live on, and for roots that are gone."""
         if at.root not in self.roots:
             raise ToolError(f"{at.shown} is outside the workspace", code="outside")
-        self.check_secret(at)
-        if ".git" in at.relative.split("/"):
+        self.check_open(at)
+        if ".git" in at.relative.lower().split("/"):
             raise ToolError(f"{at.shown} belongs to git; tools don't write there", code="denied_path")
 
     def kind(self, at: Location) -> str | None:

@@ -188,7 +188,8 @@ def test_any_sequence_of_edits_can_be_taken_back_to_the_byte(steps: list[tuple[f
 
     async def sequence(bench: Bench) -> None:
         for place, new in steps:
-            decoded = decode(bench.bytes("f"))
+            bytes_before = bench.bytes("f")
+            decoded = decode(bytes_before)
             if decoded is None or "\r" in decoded[0]:
                 return
             flat = decoded[0]
@@ -197,7 +198,7 @@ def test_any_sequence_of_edits_can_be_taken_back_to_the_byte(steps: list[tuple[f
             if result.status == "ok" and View(new).flat and View(new).flat in View(decode_or_fail(bench)).flat:
                 back = await bench.run("edit", path="f", old=new, new=line)
                 if back.status == "ok":
-                    assert bench.bytes("f") == before
+                    assert bench.bytes("f") == bytes_before
 
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder))

@@ -48,6 +48,17 @@ async def test_typing_between_read_and_edit_is_shown_first(bench: Bench, buffers
     assert document.content == "x\r\nnot saved\r\nand on\r\n"
 
 
+# zed#49162, claude-agent-acp#310: after a command rewrote a file, reads still gave the old buffer.
+async def test_a_buffer_without_changes_gives_way_to_a_newer_file(bench: Bench, buffers: Buffers) -> None:
+    buffers.open(bench.root / "a.txt", "saved\n", unsaved=False)
+    assert "version 1, saved" in await bench.ok("read", path="a.txt")
+    await bench.ok("shell", command="printf 'formatted\\n' > a.txt")
+    assert await bench.ok("read", path="a.txt") == "a.txt lines 1-1 of 1\n1\tformatted"
+    assert "a.txt:1:formatted" in await bench.ok("search", pattern="formatted")
+    await bench.ok("edit", path="a.txt", old="formatted", new="edited")
+    assert bench.bytes("a.txt") == b"edited\n"
+
+
 # neovim#12970: a host that took no edit was believed.
 async def test_a_host_that_refuses_is_reported(bench: Bench, buffers: Buffers) -> None:
     buffers.deaf = True

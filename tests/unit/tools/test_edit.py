@@ -160,3 +160,11 @@ async def test_long_hunks_are_cut_but_the_diff_is_whole(bench: Bench) -> None:
     assert result.output.endswith("[hunk cut here]")
     assert len(result.output) < 17_000
     assert result.diff.count("+long line") == 2000
+
+
+async def test_an_encoding_is_not_guessed_anew_after_an_edit(bench: Bench) -> None:
+    """Without its only umlaut the rest of this file looks like Latin-1."""
+    bench.write("f.txt", "ü\n".encode() + b"\xff\xc3\n")
+    await bench.ok("edit", path="f.txt", old="ü", new="u")
+    await bench.ok("edit", path="f.txt", old="u", new="ü")
+    assert bench.bytes("f.txt") == "ü\n".encode() + b"\xff\xc3\n"

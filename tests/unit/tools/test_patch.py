@@ -214,6 +214,7 @@ async def test_all_or_nothing_when_the_disk_refuses_half_way(bench: Bench) -> No
     )  # fmt: skip
     assert "c is read-only" in await bench.refused("patch", patch=patch)
     assert tree(bench.root) == {"a": b"1\n", "b": b"1\n", "c": b"1\n"}
+    assert not (bench.root / "new").exists()
 
 
 async def test_all_or_nothing_when_the_encoding_refuses(bench: Bench) -> None:
@@ -244,6 +245,14 @@ async def test_many_hunks_in_a_large_file_are_quick(bench: Bench) -> None:
     text = bench.bytes("f").decode()
     assert text.count("LINE") == 500
     assert text.count("\r\n") == text.count("\n") == 20_000
+
+
+async def test_the_report_of_a_huge_patch_is_bounded(bench: Bench) -> None:
+    sections = [part for number in range(300) for part in (f"*** Add File: f{number}", *["+some text here"] * 20)]
+    result = await bench.run("patch", patch=begin(*sections))
+    assert len(result.output) < 30_000
+    assert result.output.count("created f") == 300
+    assert len(result.files_changed) == 300
 
 
 async def timed(bench: Bench, patch: str) -> ToolResult:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import stat
 import time
@@ -228,6 +229,7 @@ def fill(bench: Bench) -> None:
     bench.write("odd/binary.bin", b"\0word 7\n")
     bench.write("odd/late-nul.bin", b"x" * 9000 + b"\nword 7\n\0")
     bench.write("odd/new\nline.txt", "word 7\n")
+    bench.write(os.fsdecode(b"odd/raw\xff.txt"), "word 7\n")
     bench.write(".gitignore", "*.skip\n")
     bench.write("odd/x.skip", "word 7\n")
     bench.write(".ignore", "odd/\n")
@@ -265,7 +267,7 @@ async def test_ripgrep_is_asked_about_listed_files_only(bench: Bench, tmp_path_f
         for pattern in ("word 59", r"word 5\d\d$", "wörd"):
             asked = await search.run({"pattern": pattern}, CONTEXT)
             assert asked.output == (await without.run({"pattern": pattern}, CONTEXT)).output
-    assert log.read_text().split("\n") == ["608"] * 4 + [""]
+    assert log.read_text().split("\n") == ["609"] * 4 + [""]
 
 
 async def test_open_buffers_are_searched_instead_of_the_disk(tmp_path: Path) -> None:

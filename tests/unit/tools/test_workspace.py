@@ -250,6 +250,9 @@ async def test_read_only_files_and_gits_own_stay(tmp_path: Path) -> None:
     bench.write(".git/hooks/pre-commit", "a\n")
     bench.write("sub/.git/config", "a\n")
     assert "read-only (mode 0444)" in await bench.refused("edit", path="locked.txt", old="a", new="b")
+    for path in (".git/hooks/pre-commit", "sub/.git/config", ".GIT/hooks/new"):
+        arguments = {"old": "" if path.startswith(".GIT") else "a", "new": "b"}
+        assert "belongs to git" in await bench.refused("edit", path=path, **arguments)
     for path in (".git/hooks/pre-commit", "sub/.git/config"):
         assert "belongs to git" in await bench.refused("edit", path=path, old="a", new="b")
     assert "belongs to git" in await bench.refused("edit", path=".git/hooks/post-commit", old="", new="b")
@@ -273,6 +276,26 @@ async def test_secret_files_stay_closed_to_every_tool(tmp_path: Path, name: str)
     found = await bench.ok("search", pattern="TOKEN")
     assert found == ".env.example:1:TOKEN=\n[secret files left out: 1]\n1 hit in 1 file"
     assert bench.bytes(name) == b"TOKEN=123\n"
+
+
+async def test_what_the_own_ignore_file_names_is_closed(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.write(".looplineignore", "private/\n*.dump\n!open.dump\n")
+    bench.write("sub/.looplineignore", "local.txt\n")
+    bench.write(".gitignore", "built/\n")
+    closed = ["private/a.txt", "private/deep/b.txt", "x.dump", "sub/y.dump", "sub/local.txt"]
+    opened = ["open.dump", "local.txt", "built/c.txt"]
+    for path in [*closed, *opened]:
+        bench.write(path, "word\n")
+    for path in closed:
+        for tool, arguments in (("read", {}), ("edit", {"old": "word", "new": "x"}), ("search", {"pattern": "word"})):
+            assert "is closed to tools by .looplineignore" in await bench.refused(tool, path=path, **arguments)
+        assert bench.bytes(path) == b"word\n"
+    for tool, arguments in (("list", {}), ("search", {"pattern": "word"})):
+        assert "closed" in await bench.refused(tool, path="private", **arguments)
+    for path in opened:
+        await bench.ok("edit", path=path, old="word", new="other")
+    assert "closed" in await bench.refused("edit", path="private/new.txt", old="", new="x")
 
 
 async def test_names_with_newlines_and_raw_bytes_go_both_ways(tmp_path: Path) -> None:
