@@ -239,7 +239,7 @@ class _Unified:
                 mark = hunk.lines[-1][0]
                 hunk.old_open = hunk.old_open or mark != "+"
                 hunk.new_open = hunk.new_open or mark != "-"
-            elif line.startswith("--- ") and self._starts_file(self._at + 1):
+            elif line.startswith("--- ") and self._starts_file(self._at + 1) and not _too_short(header, hunk):
                 break
             elif line == "" or line[0] in " -+":
                 hunk.lines.append((_mark(line), line[1:]))
@@ -266,6 +266,11 @@ def _mark(line: str) -> Mark:
 def _too_long(header: re.Match[str], hunk: Hunk) -> bool:
     """True if the hunk has more old lines than its header says: blank lines between files belong to neither."""
     return len(hunk.old) > int(header[2] or 1)
+
+
+def _too_short(header: re.Match[str] | None, hunk: Hunk) -> bool:
+    """True if old lines are still to come: then `--- x` is a removed line that begins with two dashes."""
+    return header is not None and len(hunk.old) < int(header[2] or 1)
 
 
 def _path(given: str) -> str | None:
