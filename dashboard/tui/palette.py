@@ -28,14 +28,14 @@ class Palette(msgspec.Struct, frozen=True):
 DARK, LIGHT = "loopline-dark", "loopline-light"
 THEMES = (
     Theme(
-        name=DARK, dark=True, primary="#5aa9ff", secondary="#8a93a3", accent="#5aa9ff", warning="#e6c34a",
+        name=DARK, dark=True, primary="#5aa9ff", secondary="#9aa3b2", accent="#5aa9ff", warning="#e6c34a",
         error="#ff7a7a", success="#62c073", foreground="#d7dce4", background="#14171c", surface="#1b1f26",
         panel="#262b34",
     ),
     Theme(
-        name=LIGHT, dark=False, primary="#1763c2", secondary="#5c6573", accent="#1763c2", warning="#7d5f00",
+        name=LIGHT, dark=False, primary="#1763c2", secondary="#565f6d", accent="#1763c2", warning="#7d5f00",
         error="#b42323", success="#1c7434", foreground="#1f242c", background="#fbfbfa", surface="#f0f0ee",
-        panel="#e2e3e2",
+        panel="#e9eae9",
     ),
 )  # fmt: skip
 CYCLE = (DARK, LIGHT, "ansi-dark", "ansi-light")
@@ -65,19 +65,19 @@ def _colours(
 
 _DARK = Palette(
     roles=_colours(
-        inference="#5aa9ff", overhead="#ff9f40", tools="#62c073", approval="#b48cff", other="#8a93a3", dim="#8a93a3",
+        inference="#5aa9ff", overhead="#ff9f40", tools="#62c073", approval="#b48cff", other="#9aa3b2", dim="#9aa3b2",
         bad="#ff7a7a", warn="#e6c34a", good="#62c073", accent="#5aa9ff", tick="#ffffff",
     ),
-    cursor=Style(bgcolor="#2c3a4f"),
+    cursor=Style(bgcolor="#263245"),
     marked=Style(bgcolor="#242a33"),
     match=Style(bgcolor="#6b5600", color="#ffffff", underline=True),
 )  # fmt: skip
 _LIGHT = Palette(
     roles=_colours(
-        inference="#1763c2", overhead="#a85200", tools="#1c7434", approval="#7237c9", other="#5c6573", dim="#5c6573",
+        inference="#1763c2", overhead="#a04d00", tools="#1c7434", approval="#7237c9", other="#565f6d", dim="#565f6d",
         bad="#b42323", warn="#7d5f00", good="#1c7434", accent="#1763c2", tick="#ffffff",
     ),
-    cursor=Style(bgcolor="#cfe1f7"),
+    cursor=Style(bgcolor="#dae8f9"),
     marked=Style(bgcolor="#e8ebee"),
     match=Style(bgcolor="#ffe48a", color="#1f242c", underline=True),
 )  # fmt: skip

@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
+
+from agent_core.clock import rfc3339
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.axis import parse_time_ns
 from tests.support.telemetry import HandClock, Scene
@@ -252,6 +255,12 @@ def _without_socket() -> Window:
         window.run_tool("read", 12)
     window.finish_turn()
     return window
+
+
+def restamped(events: list[ev.Event], end_ns: int) -> list[ev.Event]:
+    """The same events, the last of them at `end_ns` on the wall clock."""
+    shift_ns = end_ns - parse_time_ns(events[-1].time)
+    return [msgspec.structs.replace(event, time=rfc3339(parse_time_ns(event.time) + shift_ns)) for event in events]
 
 
 def now_after(events: list[ev.Event]) -> int:

@@ -146,7 +146,7 @@ def fill(parts: Sequence[Line], width: int, gap: str = "  ") -> Line:
 
 
 def wrapped(parts: Sequence[Line], width: int, gap: str = "  ", most: int = 4) -> tuple[Line, ...]:
-    """Parts over as many lines as they need, at most `most`; a part is never broken."""
+    """Parts over as many lines as they need, at most `most`; only a part wider than a line is cut."""
     lines: list[list[Line]] = [[]]
     used = 0
     for part in parts:
@@ -156,7 +156,7 @@ def wrapped(parts: Sequence[Line], width: int, gap: str = "  ", most: int = 4) -
             used = 0
         used += needed + (len(gap) if lines[-1] else 0)
         lines[-1].append(part)
-    return tuple(joined(line, gap) for line in lines[:most] if line)
+    return tuple(crop(joined(line, gap), width) for line in lines[:most] if line)
 
 
 def title_of(look: Look, turn: str, fallback: str) -> str:

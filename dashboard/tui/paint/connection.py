@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard.connections import ROTATE_AFTER_S, Connection
 from dashboard.format import UNKNOWN, age, countdown, duration, number, one_line, size, time_of_day
-from dashboard.tui.paint.base import Line, Look, Page, Role, Row, labelled, nothing, wrapped
+from dashboard.tui.paint.base import Line, Look, Page, Role, Row, crop, labelled, nothing, wrapped
 from dashboard.tui.paint.tables import Cell, Column, table
 
 LIMIT = 200
@@ -118,5 +118,5 @@ def _events(look: Look, found: list[Connection]) -> list[Row]:
             (one_line(one.connection, 40), ""),
             (f"  {one_line(cause, 60)}" if cause else "", "dim"),
         )
-        rows.append(Row(line))
+        rows.append(Row(crop(line, look.width)))
     return rows

@@ -6,7 +6,7 @@ from collections import Counter
 
 from dashboard.findings import Finding
 from dashboard.format import one_line, time_of_day
-from dashboard.tui.paint.base import Line, Look, Page, Role, Row, joined, labelled, nothing, wrapped
+from dashboard.tui.paint.base import Line, Look, Page, Role, Row, crop, joined, labelled, nothing, wrapped
 from dashboard.tui.paint.tables import Cell, Column, table
 
 SEVERITIES: dict[str, tuple[str, Role]] = {
@@ -37,7 +37,7 @@ def paint(look: Look) -> Page:
         sums.append(((f"{word.split()[0]} ", role), (one_line(code, 40), ""), (f" {count}", "strong")))
     header, lines = table(_COLUMNS, [_cells(look, one) for one in found], look.width)
     rows = [
-        Row(line, key=f"{one.at_ns}-{one.source}-{index}", detail=_detail(one), copy=_copied(look, one))
+        Row(line, key=f"{one.at_ns}-{one.source}-{index}", detail=_detail(one, look.width), copy=_copied(look, one))
         for index, (line, one) in enumerate(zip(lines, found, strict=True), 1 - len(found))
     ]
     return Page(fixed=(*wrapped(sums, look.width, "   ", 2), (), header), rows=rows)
@@ -53,11 +53,11 @@ def _cells(look: Look, one: Finding) -> list[Cell]:
     ]
 
 
-def _detail(one: Finding) -> tuple[Line, ...]:
+def _detail(one: Finding, width: int) -> tuple[Line, ...]:
     ids = [("turn", one.turn), ("call", one.call), ("connection", one.connection), ("session", one.session)]
     return (
-        ((one_line(one.text, 200), ""),),
-        joined([labelled(name, one_line(value, 60), "dim") for name, value in ids if value is not None]),
+        crop(((one_line(one.text, 200), ""),), width),
+        crop(joined([labelled(name, one_line(value, 60), "dim") for name, value in ids if value is not None]), width),
     )
 
 

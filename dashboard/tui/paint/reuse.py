@@ -84,7 +84,8 @@ def _bars(turn: Savings, width: int) -> list[Line]:
 
 
 def _summary(scopes: dict[str, Savings], ratios: dict[str, float | None], width: int) -> list[Line]:
-    columns = (Column("", align="left", role="dim"), *(Column(name) for name in scopes), Column("", 2, "dim", "left"))
+    of_scopes = (Column(name, rank) for name, rank in zip(scopes, (0, 2, 3), strict=True))
+    columns = (Column("", align="left", role="dim"), *of_scopes, Column("", 4, "dim", "left"))
     figures = list(scopes.values())
     rows: list[list[Cell]] = [
         ["calls ⟲ reused", *(_share(one.reused, one.calls) for one in figures), ""],

@@ -124,6 +124,8 @@ def bar_spans(bar: Bar, axis: Axis) -> list[Span]:
     for column in range(first, last + 1):
         middle_ns = (2 * column + 1) * axis.span_ns // (2 * axis.cells)
         cells.append(_part_cell(bar, middle_ns))
+    if len(cells) == 1 and bar.parts:
+        cells = [_stage_cell(max(bar.parts, key=lambda part: part[2] - part[1])[0])]
     if len(cells) >= 2 and len(bar.parts) >= 2:
         cells[0], cells[-1] = _stage_cell(bar.parts[0][0]), _stage_cell(bar.parts[-1][0])
     if bar.ttft_ns is not None and len(cells) >= 3:

@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from dashboard.tui.paint.base import Lazy, Line, Page, Row, text_of
+from dashboard.tui.paint.base import Lazy, Line, Page, Row, crop, text_of
 from dashboard.tui.widgets.strips import app_palette, strip_of
 
 MARK = "▌"
@@ -213,6 +213,7 @@ class LineView(ScrollView, can_focus=True):
         if selected:
             over = palette.cursor if self.has_focus else palette.marked
         mark: Line = ((MARK if selected else " ", "accent" if self.has_focus else "dim"),)
+        line = crop(line, max(0, self.size.width - 2))
         return strip_of((*mark, *line), self.size.width, palette, self.rich_style, over, self._find)
 
     def _content(self, y: int) -> tuple[Line, bool]:
