@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
+
+from textual.pilot import Pilot
 
 from agent_core.telemetry.events import Event
 from dashboard.feed import Batch, EventFeed
@@ -89,3 +91,19 @@ async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not holds():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
+
+
+def after(app: Dashboard, feed: HandFeed, *keys: str) -> Callable[[Pilot[int]], Awaitable[None]]:
+    """What to do before a picture is taken: all events folded, `keys` pressed one by one, everything drawn."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        screen = await settled(app, len(feed.events))
+        await pilot.pause()
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause()
+        if app.screen is screen:
+            screen.flush()
+        await pilot.pause()
+
+    return run
