@@ -27,7 +27,8 @@ def export_events(
             done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)
     except OSError as error:
         raise UsageError(f"cannot write {output or 'to standard output'}: {error.strerror}") from None
-    print(f"{done.events} events", file=sys.stderr)  # noqa: T201
+    for line in (*done.notices, f"{done.events} events"):
+        print(line, file=sys.stderr)  # noqa: T201
 
 
 def join_hub(url: str) -> None:

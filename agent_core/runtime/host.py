@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -24,17 +24,14 @@ from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
-from agent_core.keys import Keys
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
 from agent_core.runtime.control import HostedSessions
 from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.runtime.fronts import Fronts
-from agent_core.telemetry.emitter import Emitter, FanOut, Sink
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.shipper import Shipper
-from agent_core.telemetry.source import new_source
+from agent_core.runtime.telemetry import telemetry
+from agent_core.telemetry.emitter import Sink
 from agent_core.tools.diagnostics import DiagnosticSource
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace import Documents, Workspace
@@ -101,12 +98,10 @@ async def host_session(
     states = state_dir(options.env)
 
     async with AsyncExitStack() as stack:
-        source = new_source()
-        journal = JournalSink(states, source)
-        stack.callback(journal.close)
-        _ship(stack, settings, options.env, states)
-        emitter = Emitter(FanOut((journal, *sinks)), clock, source)
         fronts = Fronts(front)
+        emitter = stack.enter_context(
+            telemetry(settings, options.env, states, clock, sinks=sinks, warn=_warner(fronts))
+        )
         session_id = _session_id(options)
         lock = SessionLock(states / "sessions" / f"{session_id}.lock", _holder(clock, None))
         stack.callback(lock.release)
@@ -181,12 +176,8 @@ async def _offer_control(
     lock.write(_holder(clock, str(server.path)))
 
 
-def _ship(stack: AsyncExitStack, settings: Settings, env: Mapping[str, str], states: Path) -> None:
-    """Push this machine's journals to the team hub while we run, if one is joined."""
-    if settings.hub_url and (token := Keys(env).get("hub")):
-        shipper = Shipper(states, settings.hub_url, token)
-        shipper.start()
-        stack.callback(shipper.close)
+def _warner(fronts: Fronts) -> Callable[[str], None]:
+    return lambda text: fronts(Notice(severity="warning", text=text))
 
 
 def _holder(clock: Clock, socket: str | None) -> Holder:

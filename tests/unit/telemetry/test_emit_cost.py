@@ -4,27 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_core.clock import Clock
-from agent_core.model.timing import CallTimer, Pace
+from agent_core.bench.emitting import stream
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emit_cost import TOKENS_PER_S, measure_emit_cost
-from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.layout import list_journals
 from agent_core.telemetry.reader import read_journal
-
-
-def stream(emitter: Emitter, clock: Clock, deltas: int, step_ns: int) -> None:
-    """One call as the model port times it, a frame at a time."""
-    timer = CallTimer(clock, emitter, Pace(), {"session": "s", "turn": "t", "call": "stream"})
-    timer.sent(
-        clock.mono_ns(), model="gpt-5", transport="websocket", reuse="first", input_items=1, size=10, size_full=10,
-        warmup=False, connection="c",
-    )  # fmt: skip
-    for _ in range(deltas):
-        timer.batch([b""])
-        timer.delta("text", 4)
-        timer.settle()
-    timer.ended("completed", timer.timing())
 
 
 def test_it_measures_what_really_was_written(tmp_path: Path) -> None:
