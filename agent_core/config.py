@@ -36,6 +36,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trusted: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     hub_url: str | None = None
+    telemetry_content: bool = False
     max_calls: int = 200
     max_minutes: float = 60.0
     max_tokens: int = 0
@@ -112,6 +113,12 @@ def _count(value: Any) -> int:
     return number
 
 
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError
+    return value
+
+
 def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
         raise ValueError
@@ -141,6 +148,8 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a list of command patterns", doc="Commands that are always denied."),
     Setting(key="hub.url", field="hub_url", env="LOOPLINE_HUB_URL", parse=_url,
             expected="a URL that starts with http:// or https://", doc="Team hub that telemetry is pushed to."),
+    Setting(key="telemetry.content", field="telemetry_content", parse=_switch,
+            expected="true or false", doc="Keep prompts, answers and tool output in telemetry files of their own."),
     Setting(key="limits.calls", field="max_calls", parse=_count,
             expected="a whole number, 0 or more", doc="Calls of one turn. 0: no limit."),
     Setting(key="limits.minutes", field="max_minutes", parse=_number(0, 10_000),

@@ -26,6 +26,7 @@ from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
+from agent_core.runtime.content import content_front
 from agent_core.runtime.control import HostedSessions
 from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import Endpoint, choose
@@ -103,6 +104,8 @@ async def host_session(
             telemetry(settings, options.env, states, clock, sinks=sinks, warn=_warner(fronts))
         )
         session_id = _session_id(options)
+        if settings.telemetry_content:
+            fronts.add(content_front(emitter, session_id))
         lock = SessionLock(states / "sessions" / f"{session_id}.lock", _holder(clock, None))
         stack.callback(lock.release)
         history = _history(options, session_id, states / "sessions", endpoint.model, roots, clock)

@@ -44,7 +44,7 @@ def telemetry(
             shipper = Shipper(states, settings.hub_url, token)
             shipper.start()
             stack.callback(shipper.close)
-        journal = JournalSink(states, source)
+        journal = JournalSink(states, source, content=settings.telemetry_content)
         stack.callback(journal.close)
         exporters: list[Sink] = []
         if env.get(OTEL_VARIABLE):
