@@ -9,7 +9,7 @@ text and tried again; where both touched the same place it is given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from lsprotocol import types as lsp
@@ -33,8 +33,8 @@ ANNOTATION = "loopline"
 class Editing:
     """Edits the open documents of one client."""
 
-    def __init__(self, client: Client, documents: Documents) -> None:
-        self._client, self._documents = client, documents
+    def __init__(self, client: Client, documents: Documents, edited: Callable[[Document, int, int], None]) -> None:
+        self._client, self._documents, self._edited = client, documents, edited
 
     async def replace(self, document: Document, base: str, target: str, label: str) -> bool:
         """Make of `base`, a text that the document had lately, `target`. False if the user changed the same place.
@@ -50,7 +50,7 @@ class Editing:
                 return False
             if not carried:
                 return kept
-            watch = _Watch(self._documents, document, carried)
+            watch = _Watch(self._documents, document, carried, self._edited)
             try:
                 applied, reason = await self._send(document, carried, label)
                 await watch.outcome(applied)
@@ -106,7 +106,14 @@ class _Watch:
     text than it was made for; the text that came of it, and what should have.
     """
 
-    def __init__(self, documents: Documents, document: Document, hunks: Sequence[Hunk]) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        document: Document,
+        hunks: Sequence[Hunk],
+        edited: Callable[[Document, int, int], None],
+    ) -> None:
+        self._edited = edited
         self.done = self.others = False
         self.slipped: tuple[str, _Wanted] | None = None
         self._document, self._hunks = document, hunks
@@ -122,6 +129,8 @@ class _Watch:
         before, self._before = self._before, document.text
         if merge.survives(self._hunks, self._expected, document.text):
             self.done = True
+            if document.text == self._expected:
+                self._tell_lines(document)
         elif before != self._base and document.text == _applied_by_place(before, self._lines, self._hunks):
             wanted = merge.carried_over(self._hunks, merge.hunks(self._base, before))
             right = _Wanted(before, False) if wanted is None else _Wanted(merge.apply(before, wanted), True)
@@ -129,6 +138,11 @@ class _Watch:
         else:
             self.others = True
         self._changed.set()
+
+    def _tell_lines(self, document: Document) -> None:
+        for start, end in merge.placed(self._hunks):
+            first, last = (position.line for position in document.positions_at([start, end]))
+            self._edited(document, first, last)
 
     async def outcome(self, applied: bool) -> None:
         """Wait until it is known what came of the edit; `applied` is what the editor answered."""

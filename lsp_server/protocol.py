@@ -48,6 +48,13 @@ class TurnStart(Shape):
     session_id: str | None = None
 
 
+class Ask(Shape):
+    """Ask the user what to change at this place, then start a turn. Answered at once."""
+
+    text_document: TextDocument
+    range: Range | None = None
+
+
 class TurnId(Shape):
     turn_id: str
 
@@ -259,6 +266,7 @@ COMMANDS: tuple[Method, ...] = (
     Method(name="loopline.model.select", params=ModelSelect, result=Models),
     Method(name="loopline.dashboard.open", params=Nothing, result=Dashboard),
     Method(name="loopline.trust", params=Trust, result=Trusted),
+    Method(name="loopline.ask", params=Ask),
 )
 REQUESTS: tuple[Method, ...] = (
     Method(name="loopline/auth.set", params=AuthSet, result=AuthStatus),

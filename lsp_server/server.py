@@ -78,8 +78,11 @@ class LoopServer(LanguageServer):
         self.when_cancelled: list[Callable[[str], None]] = []
         self.when_attached: list[Callable[[RemoteSession], None]] = []
         self.when_updated: list[Callable[[str, Update], None]] = []
+        self.when_edited: list[Callable[[Document, int, int], None]] = []
+        """A turn changed these lines (first and last, from 0) of an open document."""
         self.when_progress_cancelled: list[Callable[[int | str], None]] = []
         self.diagnostics_source: Callable[[str | None], Sequence[Diagnostic]] = lambda path: ()
+        self._folders_changed = asyncio.Event()
         self._options: Any = None
         self._tasks: set[asyncio.Task[None]] = set()
         features.register_all(self)
@@ -126,6 +129,20 @@ class LoopServer(LanguageServer):
         for hook in self.when_configured:
             hook()
 
+    def trusts(self, path: str | None) -> bool:
+        """Whether a file lies in a folder that its user trusts."""
+        trusted = self.desk.flags()["trusted"] if self.roots else ()
+        return path is not None and any(path.startswith(f"{folder}/") for folder in trusted)
+
+    async def wait_for_folders(self) -> None:
+        """Until other folders are open than now."""
+        changed = self._folders_changed
+        await changed.wait()
+
+    def edited(self, document: Document, first: int, last: int) -> None:
+        for hook in self.when_edited:
+            hook(document, first, last)
+
     def is_over(self, turn: str) -> bool:
         """Whether a turn that some session knows has ended."""
         found = [session.turn(turn) for session in self.desk.sessions.values()]
@@ -148,7 +165,7 @@ class LoopServer(LanguageServer):
             encoding = "utf-8" if result.capabilities.position_encoding == "utf-8" else "utf-32"
         self.documents = Documents(encoding)
         self._set_roots(_folder_uris(params))
-        self.buffers = Buffers(self.client, self.documents, lambda: self.roots, lambda: self.label)
+        self.buffers = Buffers(self.client, self.documents, lambda: self.roots, lambda: self.label, self.edited)
         self.asker = Asker(self.client, lambda: self.settings.approval_timeout_s)
         self._options = params.initialization_options
         self.events.enabled = self.client.ours.get("events") is not False
@@ -189,6 +206,8 @@ class LoopServer(LanguageServer):
             str(root) for root in self.roots if str(root) not in {str(Path(path).resolve()) for path in gone if path}
         ]
         self._set_roots([*kept, *(folder.uri for folder in params.event.added)])
+        self._folders_changed.set()
+        self._folders_changed = asyncio.Event()
         for live in self.desk.owned():
             if not self.roots:
                 live.refresh()

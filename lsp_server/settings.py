@@ -8,6 +8,7 @@ configuration of the editor.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,16 @@ def claimed_by_folders(roots: Iterable[Path]) -> frozenset[str]:
             if "loopline" in text:
                 found.update(key for key in (*_FIELDS, *_SWITCHES) if key in text)
     return frozenset(found)
+
+
+def is_settings_file(path: str, roots: Iterable[Path]) -> bool:
+    """Whether a file of the workspace says something about settings, by its path."""
+    for root in roots:
+        if path.startswith(f"{root}/"):
+            relative = path[len(str(root)) + 1 :]
+            patterns = (*_FOLDER_PATTERNS, ".loopline/config.toml")
+            return relative in _FOLDER_FILES or any(fnmatch.fnmatchcase(relative, one) for one in patterns)
+    return False
 
 
 def stricter_approve(editor: Any, folder: Approve) -> Approve | None:

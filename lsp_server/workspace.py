@@ -36,13 +36,18 @@ class _Disk(msgspec.Struct):
 
 class Buffers:
     """Implements `agent_core.tools.workspace.Documents` for one client. `roots` gives the present folders, `label` what
-    an edit is called in the editor."""
+    an edit is called in the editor, and `edited` is told which lines one came to."""
 
     def __init__(
-        self, client: Client, documents: Documents, roots: Callable[[], Iterable[Path]], label: Callable[[], str]
+        self,
+        client: Client,
+        documents: Documents,
+        roots: Callable[[], Iterable[Path]],
+        label: Callable[[], str],
+        edited: Callable[[Document, int, int], None],
     ) -> None:
         self._client, self._documents, self._roots, self._label = client, documents, roots, label
-        self._editing = Editing(client, documents)
+        self._editing = Editing(client, documents, edited)
         self._disks: dict[str, _Disk] = {}
         self._given: dict[str, tuple[int, str]] = {}
 
@@ -58,6 +63,15 @@ class Buffers:
 
     def closed_now(self, document: Document) -> None:
         self._disks.pop(document.uri, None)
+
+    def reloaded(self, document: Document) -> bool:
+        """Whether the editor just loaded a newer file into it, so that its last change was nobody's typing."""
+        known = self._disks.setdefault(document.uri, _Disk())
+        return self._signature(document) != known.equal_at and self._in_sync(document)
+
+    def look(self, document: Document) -> None:
+        """Its file may have changed: say so if both did."""
+        self._state(document)
 
     def get(self, path: str) -> OpenDocument | None:
         document = self._find(path)

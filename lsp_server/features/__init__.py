@@ -13,6 +13,7 @@ dashboard.py      the browser dashboard
 status.py         the state that a status line shows
 documents.py      saving, settings and watched files
 code_actions.py   entries on selections and diagnostics
+diagnostics.py    what the editor's language tools say
 findings.py       failing tests as diagnostics, and lenses over them
 hover.py          which turn changed a line, and why
 ai_comments.py    `AI!` and `AI?` in comments
@@ -24,10 +25,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lsp_server.features import (
+    ai_comments,
     answers,
     approvals,
+    code_actions,
     dashboard,
+    diagnostics,
     documents,
+    findings,
+    hover,
     keys,
     models,
     progress,
@@ -36,6 +42,7 @@ from lsp_server.features import (
     status,
     trust,
     turns,
+    watching,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 def register_all(server: LoopServer) -> None:
     """Register every feature, in the order in which they hear of things."""
     for feature in (
-        reports, documents, progress, turns, sessions, approvals, answers, models, trust, keys, dashboard, status
+        reports, documents, progress, turns, sessions, approvals, answers, models, trust, keys, dashboard, status,
+        diagnostics, code_actions, findings, hover, ai_comments, watching,
     ):  # fmt: skip
         feature.register(server)

@@ -214,6 +214,9 @@ class LspClient:
                     self._news.notify_all()
         finally:
             self.ended.set()
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(ConnectionError("the server is gone"))
             async with self._news:
                 self._news.notify_all()
 
@@ -299,6 +302,8 @@ async def stdio(env: Mapping[str, str], *arguments: str, cwd: Path = ROOT) -> As
     client = LspClient(StreamWire(process.stdout, process.stdin), process)
     try:
         yield client
+    except ConnectionError:
+        raise AssertionError(await _stderr(process)) from None
     finally:
         await client.close()
         await ended(process)

@@ -1,0 +1,96 @@
+"""`AI!` and `AI?` in comments: off by default, in trusted folders only, and only in lines that the user wrote.
+
+A line counts once the user changed it in an open document and saved that. What was on disk, what came from outside and
+what the agent wrote itself never starts a turn.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from agent_core.errors import LooplineError
+from lsp_server.documents import Document, Splice, bare
+from lsp_server.features.turns import start_turn
+from lsp_server.lines import LineNotes
+from lsp_server.protocol import Position, Range, TextDocument, TurnStart
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+MAX_COMMENTS = 10
+_COMMENT = re.compile(r"(?:#|//|--|;|%|/\*|<!--)\s*(?P<words>.*?)\s*(?:\*/|-->)?\s*$")
+_MARK = re.compile(r"^AI(?P<first>[!?])(?:\s|$)|(?:^|\s)AI(?P<last>[!?])$", re.IGNORECASE)
+
+
+def mark_of(line: str) -> str | None:
+    """`!` or `?` for a line whose comment begins or ends with the mark; else None."""
+    for start in re.finditer(r"#|//|--|;|%|/\*|<!--", line):
+        comment = _COMMENT.match(line, start.start())
+        found = _MARK.search(comment["words"]) if comment is not None else None
+        if found is not None:
+            return found["first"] or found["last"]
+    return None
+
+
+def register(server: LoopServer) -> None:
+    written: dict[str, LineNotes[bool]] = {}
+
+    def changed(document: Document, splices: list[Splice]) -> None:
+        if not server.settings.ai_comments:
+            return
+        if server.buffers.reloaded(document):
+            written.pop(document.uri, None)
+            return
+        notes = written.setdefault(document.uri, LineNotes())
+        for splice in splices:
+            notes.move(splice)
+            notes.put(range(splice.first, splice.first + splice.count), True)
+
+    def edited(document: Document, first: int, last: int) -> None:
+        if document.uri in written:
+            written[document.uri].drop(range(first, last + 1))
+
+    def closed(document: Document) -> None:
+        written.pop(document.uri, None)
+
+    def saved(document: Document) -> None:
+        notes = written.pop(document.uri, None)
+        if notes is None or not server.settings.ai_comments or not server.trusts(document.path):
+            return
+        found = [
+            (line, mark)
+            for line in notes.lines()
+            if line < len(document.lines) and (mark := mark_of(bare(document.lines[line]))) is not None
+        ][:MAX_COMMENTS]
+        if found:
+            server.spawn(start(document, found), "AI comment")
+
+    async def start(document: Document, found: list[tuple[int, str]]) -> None:
+        acts = any(mark == "!" for _, mark in found)
+        what = (
+            "Do what the comments marked `AI!` below ask for, then take those comments out."
+            if acts
+            else "Answer the questions in the comments marked `AI?` below. Change nothing."
+        )
+        comments = "\n".join(f"line {line + 1}: {bare(document.lines[line]).strip()[:500]}" for line, _ in found)
+        first, last = found[0][0], found[-1][0]
+        asked = TurnStart(
+            task=f"{what}\n\n{comments}",
+            text_document=TextDocument(uri=document.uri),
+            range=Range(start=Position(line=first, character=0), end=Position(line=last, character=0)),
+        )
+        try:
+            await start_turn(server, asked, None)
+        except LooplineError as error:
+            server.client.message(lsp.MessageType.Warning, f"Loopline: {error.message}")
+
+    def negotiated() -> None:
+        server.documents.watch(changed)
+
+    server.when_negotiated.append(negotiated)
+    server.when_edited.append(edited)
+    server.when_saved.append(saved)
+    server.when_closed.append(closed)

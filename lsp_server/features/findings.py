@@ -1,0 +1,116 @@
+"""What the agent's own checks found, as diagnostics of source `Loopline`, and lenses over the failing tests.
+
+They are replaced with each run of the checks, and never handed to the agent as the editor's findings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lsprotocol import types as lsp
+
+from agent_core.agent import updates as up
+from agent_core.errors import ToolError
+from lsp_server.documents import uri_of
+from lsp_server.live import LiveSession
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+SOURCE = "Loopline"
+MAX_SHOWN = 200
+_LAST_LINE = 1 << 30
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A failing test: its id, the file and line (from 0) where it failed, and what it said."""
+
+    test: str
+    uri: str
+    line: int
+    message: str
+
+
+def register(server: LoopServer) -> None:
+    found: list[Finding] = []
+
+    def updated(session: str, update: up.Update) -> None:
+        if isinstance(update, up.ToolEnded) and update.name == "checks" and update.result.status == "ok":
+            live = server.desk.sessions.get(session)
+            if isinstance(live, LiveSession) and live.hosted is not None:
+                replace(_findings(live, update.result.data.get("failures") or ()))
+
+    def replace(new: list[Finding]) -> None:
+        uris = dict.fromkeys([*(one.uri for one in new), *(one.uri for one in found)])
+        found[:] = new
+        for uri in uris:
+            document = server.documents.get(uri)
+            shown = [_diagnostic(one) for one in found if one.uri == uri]
+            server.client.diagnostics(uri, document.version if document is not None else None, shown)
+        if server.settings.code_lens:
+            server.spawn(server.client.refresh_lenses(), "refresh lenses")
+
+    async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        document = server.documents.get(params.text_document.uri)
+        if not server.settings.code_lens or document is None or document.path is None:
+            return []
+        shown = []
+        for one in found:
+            file, _, name = one.test.partition("::")
+            name = name.rpartition("::")[2].partition("[")[0]
+            if not name or not document.path.endswith(f"/{file}"):
+                continue
+            pattern = re.compile(rf"\s*(?:async\s+)?def\s+{re.escape(name)}\s*\(")
+            line = next((at for at, text in enumerate(document.lines) if pattern.match(text)), None)
+            if line is not None:
+                shown.append(lsp.CodeLens(_line(line), data={"test": one.test, "uri": document.uri, "line": line}))
+        return shown
+
+    async def resolve(lens: lsp.CodeLens) -> lsp.CodeLens:
+        data: Any = lens.data
+        if isinstance(data, dict) and isinstance(data.get("test"), str):
+            argument = {"task": fix_test(data["test"]), "textDocument": {"uri": data.get("uri")}}
+            lens.command = lsp.Command("Fix with Loopline", "loopline.turn.start", arguments=[argument])
+        return lens
+
+    server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=True))(lenses)
+    server.feature(lsp.CODE_LENS_RESOLVE)(resolve)
+    server.when_updated.append(updated)
+
+
+def fix_test(test: str) -> str:
+    """The task for one failing test."""
+    return f"Make the failing test {test} pass"
+
+
+def _findings(live: LiveSession, failures: Sequence[Any]) -> list[Finding]:
+    assert live.hosted is not None
+    found = []
+    for failure in failures[:MAX_SHOWN]:
+        file = failure.get("file")
+        if not isinstance(file, str):
+            continue
+        try:
+            path = str(live.hosted.workspace.resolve(file).path)
+        except ToolError:
+            continue
+        line = max(0, (failure.get("line") or 1) - 1)
+        found.append(Finding(str(failure.get("id")), uri_of(path), line, str(failure.get("message"))))
+    return found
+
+
+def _diagnostic(finding: Finding) -> lsp.Diagnostic:
+    return lsp.Diagnostic(
+        range=_line(finding.line),
+        message=f"{finding.test} fails: {finding.message}"[:1_000],
+        severity=lsp.DiagnosticSeverity.Error,
+        source=SOURCE,
+        code=finding.test[:200],
+    )
+
+
+def _line(line: int) -> lsp.Range:
+    return lsp.Range(lsp.Position(line, 0), lsp.Position(line, _LAST_LINE))

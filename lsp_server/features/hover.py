@@ -1,0 +1,92 @@
+"""Hover over a line that a turn changed: which turn, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from lsprotocol import types as lsp
+
+from agent_core.agent import updates as up
+from agent_core.errors import ToolError
+from lsp_server import patches
+from lsp_server.documents import Document, Splice, bare
+from lsp_server.lines import LineNotes
+from lsp_server.live import LiveSession
+from lsp_server.translate import title_of
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+MAX_FILES = 500
+MAX_WHY = 600
+
+
+class _Changed(msgspec.Struct, frozen=True):
+    """`text` is what the turn left in the line; a line that reads otherwise is not the turn's any more."""
+
+    title: str
+    why: str
+    text: str
+
+
+def register(server: LoopServer) -> None:
+    notes: dict[str, LineNotes[_Changed]] = {}
+    titles: dict[str, str] = {}
+    said: dict[str, str] = {}
+
+    def updated(session: str, update: up.Update) -> None:
+        match update:
+            case up.TurnBegan(turn=turn, task=task):
+                titles[turn] = title_of(task)
+            case up.TextDone(turn=turn, text=text):
+                said[turn] = text
+            case up.ToolEnded(turn=turn, result=result) if result.diff:
+                live = server.desk.sessions.get(session)
+                if isinstance(live, LiveSession) and live.hosted is not None:
+                    note(live, turn, result.diff)
+            case up.TurnEnded(turn=turn):
+                titles.pop(turn, None)
+                said.pop(turn, None)
+
+    def note(live: LiveSession, turn: str, diff: str) -> None:
+        assert live.hosted is not None
+        for patched in patches.read(diff):
+            try:
+                path = str(live.hosted.workspace.resolve(patched.path).path)
+            except ToolError:
+                continue
+            if path not in notes and len(notes) >= MAX_FILES:
+                notes.pop(next(iter(notes)))
+            of_file = notes.setdefault(path, LineNotes())
+            if server.documents.at(path) is None:  # an open document moved them with its own change
+                for splice in patched.splices:
+                    of_file.move(splice)
+            for line, text in patched.added.items():
+                of_file.put([line], _Changed(titles.get(turn, ""), said.get(turn, "")[:MAX_WHY], text))
+
+    def changed(document: Document, splices: list[Splice]) -> None:
+        of_file = notes.get(document.path or "")
+        for splice in splices if of_file is not None else ():
+            assert of_file is not None
+            of_file.move(splice)
+
+    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        document = server.documents.get(params.text_document.uri)
+        line = params.position.line
+        if document is None or line >= len(document.lines):
+            return None
+        of_file = notes.get(document.path or "")
+        found = of_file[line] if of_file is not None else None
+        if found is None or found.text.rstrip("\r") != bare(document.lines[line]):
+            return None
+        why = f"\n\n{found.why}" if found.why else ""
+        value = f"Changed by Loopline in the turn “{found.title}”{why}"
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, value))
+
+    def negotiated() -> None:
+        server.documents.watch(changed)
+
+    server.feature(lsp.TEXT_DOCUMENT_HOVER)(hover)
+    server.when_negotiated.append(negotiated)
+    server.when_updated.append(updated)

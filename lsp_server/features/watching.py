@@ -1,0 +1,79 @@
+"""Files that change outside of the editor: settings hold at once, and a document that changed on disk under unsaved
+text is told to the user. Ignored folders are not watched at all. Nothing that is seen here ever starts a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_core.tools.walk import walk
+from lsp_server.settings import is_settings_file
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+log = logging.getLogger(__name__)
+
+BEGIN_S = 1.0
+MAX_FOLDERS = 4_000
+"""Folders watched at most, those nearest to a root first: each costs the system a watch."""
+SETTLE_S = 1.0
+
+
+def register(server: LoopServer) -> None:
+    def start() -> None:
+        server.spawn(_follow(server), "watch files")
+
+    server.when_started.append(start)
+
+
+async def _follow(server: LoopServer) -> None:
+    await asyncio.sleep(BEGIN_S)
+    while True:
+        roots = server.roots
+        folders = await asyncio.to_thread(folders_of, roots)
+        if not folders:
+            await server.wait_for_folders()
+            continue
+        await _until_folders_change(server, roots, folders)
+        await asyncio.sleep(SETTLE_S)
+
+
+async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], folders: list[str]) -> None:
+    """Act on changes; returns once other folders have to be watched."""
+    from watchfiles import Change, awatch
+
+    known = set(folders)
+    async for changes in awatch(*folders, recursive=False, rust_timeout=1_000, yield_on_timeout=True, debounce=200):
+        paths = {path for _, path in changes}
+        if any(is_settings_file(path, roots) for path in paths):
+            await server.pull_settings()
+            server.settings_changed()
+        for path in paths:
+            document = server.documents.at(path)
+            if document is not None:
+                server.buffers.look(document)
+        added = {path for change, path in changes if change is Change.added and path not in known}
+        gone = {path for change, path in changes if change is Change.deleted and path in known}
+        if gone or server.roots != roots or any(os.path.isdir(path) for path in added):  # noqa: PTH112
+            return
+
+
+def folders_of(roots: tuple[Path, ...]) -> list[str]:
+    """Folders worth watching, nearest first. Runs in a thread."""
+    found: deque[tuple[int, str]] = deque()
+    for root in roots:
+        found.append((0, str(root)))
+        for entry in walk(str(root), ""):
+            if entry.is_folder:
+                found.append((entry.relative.count("/") + 1, f"{root}/{entry.relative}"))
+            if len(found) >= MAX_FOLDERS * 4:
+                break
+    ordered = sorted(found)
+    if len(ordered) > MAX_FOLDERS:
+        log.warning("only the first %d of more than %d folders are watched", MAX_FOLDERS, len(ordered))
+    return [path for _, path in ordered[:MAX_FOLDERS]]
