@@ -212,7 +212,8 @@ def request_for(
 
 async def one_reply(request: EngineRequest) -> tuple[str, list[tuple[str, str]]]:
     """Text and (name, arguments) of the calls of one response."""
-    text, calls, finished = "", [], False
+    text, finished = "", False
+    calls: list[list[str]] = []
     async for delta in RepairEngine().stream(request):
         assert not finished
         match delta:

@@ -13,6 +13,7 @@ import re
 import shlex
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from agent_core.responses_server.engines.repair.actions import (
     Action,
@@ -116,7 +117,7 @@ def observation(action: Action, output: str) -> Observation:
 _MARK = "loopline: "
 
 
-def _marked(text: str) -> dict[str, object] | None:
+def _marked(text: str) -> dict[str, Any] | None:
     """The facts of the last line that a program of ours printed; None where it printed none."""
     for line in reversed(text.splitlines()):
         if line.startswith(_MARK):

@@ -25,6 +25,8 @@ class Failure:
     error: str
     message: str
     frames: tuple[tuple[str, int, str], ...] = ()
+    seconds: float = 0.0
+    """How long it ran, where that was measured."""
 
     @property
     def file(self) -> str | None:

@@ -21,21 +21,18 @@ def candidates(
     sources: Mapping[str, Source], weights: Mapping[str, Weights], failures: Sequence[Failure], clues: Clues
 ) -> list[Candidate]:
     """Ranked edits; equal ones once, ones that change nothing left out."""
-    scored: list[tuple[float, int, Candidate]] = []
-    seen: set[tuple[str, tuple[object, ...]]] = set()
+    found: dict[tuple[str, tuple[object, ...]], tuple[float, Candidate]] = {}
     for region, lines in suspects(sources, weights, failures):
         top = max(lines.values())
         for family in FAMILIES:
             for candidate in family(region, clues):
-                key = _key(region.source, candidate)
-                if key is None or key in seen:
-                    continue
-                seen.add(key)
                 weight = lines.get(candidate.line) or _near(lines, candidate.line, top)
-                if weight:
-                    scored.append((-candidate.prior * weight, len(scored), candidate))
-    scored.sort()
-    return [candidate for _, _, candidate in scored[:MAX_CANDIDATES]]
+                score = candidate.prior * weight
+                key = _key(region.source, candidate) if weight else None
+                if key is not None and (key not in found or found[key][0] < score):
+                    found[key] = (score, candidate)
+    ranked = sorted(found.values(), key=lambda pair: -pair[0])
+    return [candidate for _, candidate in ranked[:MAX_CANDIDATES]]
 
 
 def _near(lines: Weights, line: int, top: float) -> float:
@@ -111,7 +108,9 @@ def _module_weights(source: Source, lines: Weights, functions: Sequence[tuple[Re
 def is_cold(source: Source, candidate: Candidate, at_import: frozenset[int]) -> bool:
     """Whether an edit takes effect only when its file is imported anew: outside of bodies, or in one that import runs."""
     for item in candidate.replacements:
-        line = candidate.line if item.start == item.end else source.line_of(item.start)
+        line = source.line_of(item.start)
+        if item.start == item.end and item.text.startswith((" ", "\t", "\n")) and source.region_at(line).is_module:
+            line -= 1  # lines that are added at the end of a body
         region = source.region_at(line)
         if region.is_module or not isinstance(region.node, FunctionNode):
             return True

@@ -120,7 +120,7 @@ class _Compact(ast.NodeTransformer):
     """Takes out what only readers and type checkers of this repository need, so that less is sent."""
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
-        own = ("__future__", "agent_core.responses_server.engines.repair.scripts", f"{_SCRIPTS}.common")
+        own = ("__future__", _SCRIPTS, f"{_SCRIPTS}.common", f"{_SCRIPTS}.runners", f"{_SCRIPTS}.swap")
         node.body = [item for item in node.body if not (isinstance(item, ast.ImportFrom) and item.module in own)]
         self._strip(node)
         return node
@@ -160,7 +160,9 @@ def _program(name: str, job: Mapping[str, Any]) -> str:
     rows = [f"    {key!r}: {_rows(value) if key == 'candidates' else repr(value)}," for key, value in job.items()]
     stated = "JOB = {\n" + "\n".join(rows) + "\n}"
     common = _text("common").replace("JOB = {}\n", "", 1)
-    return f"from __future__ import annotations\n{stated}\n{common}\ncommon = sys.modules[__name__]\n{_text(name)}\n"
+    parts = [_text(part) for part in ("runners", "swap", name) if part != "swap" or name == "trial"]
+    body = "\n".join([stated, common, "common = sys.modules[__name__]", *parts])
+    return f"from __future__ import annotations\n{body}\n"
 
 
 def _rows(candidates: Sequence[Any]) -> str:
@@ -175,7 +177,11 @@ def read_survey(output: str) -> Survey | str:
         return _trouble(words, output)
     failures = tuple(
         Failure(
-            item["id"], item["type"], item["message"], tuple((path, line, name) for path, line, name in item["frames"])
+            item["id"],
+            item["type"],
+            item["message"],
+            tuple((path, line, name) for path, line, name in item["frames"]),
+            item["s"],
         )
         for item in words.get("fail", [])
     )

@@ -58,31 +58,31 @@ class Trials:
         self.outcome = Outcome()
         self.seconds = 0.0
         self.promising: list[Candidate] = []
-        self.partial: tuple[Patch, tuple[str, ...]] | None = None
+        self.partial: tuple[Patch, int] | None = None
 
     def run(self) -> Generator[Step, tuple[Observation, ...], Outcome]:
         base: Patch = ()
         for _ in range(MAX_STAGES):
-            self.promising, self.partial = [], None
+            self._forget()
             ranked = self._ranked(base)
             yield from self._batches([(item,) for item in ranked], base, "single edits")
-            if self._over or self.partial is None:
+            if self._over() or self.partial is None:
                 break
             added, left = self.partial
-            self.outcome.nearest.append(
-                f"{report.reason(added)}, after which {report.number(len(left), 'test')} still fail"
-            )
+            self.outcome.nearest.append(f"{report.reason(added)}, after which {report.number(left, 'test')} still fail")
             base = (*base, *added)
             yield from self._survey_again(base)
-            if self._over:
+            if self._over():
                 break
-        if not self._over:
+        if not self._over():
             yield from self._batches(self._pairs(), base, "pairs of edits")
         if self.outcome.fix is not None and len(self.outcome.fix) > 1:
             yield from self._minimise(self.outcome.fix)
         return self.outcome
 
-    @property
+    def _forget(self) -> None:
+        self.promising, self.partial = [], None
+
     def _over(self) -> bool:
         return self.outcome.fix is not None or self.outcome.trouble is not None or self.seconds >= SEARCH_S
 
@@ -98,15 +98,19 @@ class Trials:
         return rank.candidates(self.sources(base), self.weights(), failures, self.project.clues(failures))
 
     def _pairs(self) -> list[Patch]:
+        """Two promising edits together: the same slip made twice first, then the most likely ones."""
         chosen = self.promising[:PAIRS_FROM]
-        order = {id(item): at for at, item in enumerate(chosen)}
-        pairs = [pair for pair in combinations(chosen, 2) if not _overlap(*pair)]
-        pairs.sort(key=lambda pair: order[id(pair[0])] + order[id(pair[1])])
-        return list(pairs[:MAX_PAIRS])
+        scored: list[tuple[float, Patch]] = []
+        for (first, one), (second, two) in combinations(enumerate(chosen), 2):
+            if not _overlap(one, two):
+                alike = one.kind == two.kind and one.path == two.path and abs(one.line - two.line) <= 12
+                scored.append((first + second - (PAIRS_FROM if alike else 0), (one, two)))
+        scored.sort(key=lambda pair: pair[0])
+        return [pair for _, pair in scored[:MAX_PAIRS]]
 
     def _batches(self, patches: Sequence[Patch], base: Patch, what: str) -> Steps:
         at, size = 0, 0
-        while at < len(patches) and not self._over:
+        while at < len(patches) and not self._over():
             batch = patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]]
             text = f"I try {report.number(len(batch), 'candidate')} ({what}) in a scratch copy against the failing tests, the most likely first."
             verdicts = yield from self._trial(text, batch, base, survivors=3)
@@ -138,7 +142,7 @@ class Trials:
             self.bench.runner, self.bench.args, tests=tests,
             test_args=files if self.bench.runner == "pytest" else self.bench.args,
             known=tests, sources={path: source.text for path, source in sources.items()}, base=base, patches=batch, cold=cold,
-            limit_s=round(0.25 + 6 * survey.usual_s, 3), suite_limit_s=round(2 + 4 * survey.slowest_s, 3),
+            limit_s=self._limit_s(), suite_limit_s=round(2 + 4 * survey.slowest_s, 3),
             budget_s=min(TRIAL_S, max(SEARCH_S - self.seconds, 3.0)), survivors=survivors, all_suites=all_suites,
         )  # fmt: skip
         purpose = f"tries {report.number(len(batch), 'edit')} in a temporary copy of the project; the project itself stays as it is"
@@ -150,6 +154,11 @@ class Trials:
             self.seconds += verdicts.seconds
             self.outcome.tried += verdicts.tried
         return verdicts
+
+    def _limit_s(self) -> float:
+        """Processor time per test: ample against what tests take here, short against endless loops."""
+        own = max((failure.seconds for failure in self.survey.failures if failure.error != "TimeIsUp"), default=0.0)
+        return round(0.1 + 10 * self.survey.usual_s + 5 * own, 3)
 
     def _take(self, batch: Sequence[Patch], base: Patch, verdicts: Verdicts) -> None:
         whole = [at for at, broke in sorted(verdicts.suites.items()) if broke == ()]
@@ -169,8 +178,8 @@ class Trials:
         if half and len(batch[half[0]]) == 1:
             best = max(half, key=lambda at: (verdicts.gained[at], -at))
             left = self.survey.failed - verdicts.gained[best]
-            if self.partial is None or left < len(self.partial[1]):
-                self.partial = (batch[best], ("",) * max(left, 1))
+            if self.partial is None or left < self.partial[1]:
+                self.partial = (batch[best], left)
         for word in ("partial", "changed"):
             self.promising += [batch[at][0] for at in verdicts.members(word) if len(batch[at]) == 1]
 

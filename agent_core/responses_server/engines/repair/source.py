@@ -6,11 +6,29 @@ All offsets count characters of the text with `\\n` newlines, so that the client
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+_Thing = TypeVar("_Thing")
+_Fact = TypeVar("_Fact")
+
+
+def remembered(find: Callable[[_Thing], _Fact]) -> Callable[[_Thing], _Fact]:
+    """Finds a fact of a source or region once and keeps it there."""
+
+    @wraps(find)
+    def found(thing: _Thing) -> _Fact:
+        memory: dict[Any, Any] = thing.__dict__.setdefault("_remembered", {})
+        if find not in memory:
+            memory[find] = find(thing)
+        return memory[find]  # type: ignore[no-any-return]
+
+    return found
+
 
 _STEP_INTO = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -95,6 +113,9 @@ class Source:
         while not isinstance(node, ast.stmt):
             node = self.parents[node]
         return node
+
+    def is_elif(self, statement: ast.stmt) -> bool:
+        return isinstance(statement, ast.If) and self.text.startswith("elif", self.span(statement)[0])
 
     def block_of(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that this one stands in."""

@@ -102,8 +102,8 @@ class Toolset:
         if "edit" in self.by_role:
             if name != self.by_role["edit"].name or not isinstance(value, dict):
                 return None
-            fields = [value.get(key) for key in ("path", "old", "new")]
-            return EditFile(*fields) if all(isinstance(item, str) for item in fields) else None
+            fields = [item for key in ("path", "old", "new") if isinstance(item := value.get(key), str)]
+            return EditFile(*fields) if len(fields) == 3 else None
         shell = self.by_role.get("shell")
         is_shell = shell is not None and name == shell.name and isinstance(value, dict)
         return bare_shell.edit_of(str(value.get(self.command))) if is_shell else None

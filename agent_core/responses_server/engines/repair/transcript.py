@@ -41,7 +41,9 @@ class Turn:
 
 def read_turn(items: Sequence[Any]) -> Turn:
     """Folds a whole conversation. Items of other kinds are passed over."""
-    outputs = {item.call_id: text_of(item) for item in items if isinstance(item, FunctionCallOutput)}
+    outputs: dict[str | None, str] = {
+        item.call_id: text_of(item) for item in items if isinstance(item, FunctionCallOutput)
+    }
     users = [at for at, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
     start = users[-1] if users else -1
     task = text_of(items[start]) if users else ""
@@ -51,7 +53,7 @@ def read_turn(items: Sequence[Any]) -> Turn:
     return Turn(task, calls, spoken, _interrupted(earlier, outputs))
 
 
-def _calls(items: Sequence[Any], outputs: dict[str, str]) -> tuple[DoneCall, ...]:
+def _calls(items: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCall, ...]:
     return tuple(
         DoneCall(item.name, item.arguments, outputs.get(item.call_id))
         for item in items
@@ -59,7 +61,7 @@ def _calls(items: Sequence[Any], outputs: dict[str, str]) -> tuple[DoneCall, ...
     )
 
 
-def _interrupted(earlier: Sequence[Any], outputs: dict[str, str]) -> tuple[DoneCall, ...]:
+def _interrupted(earlier: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCall, ...]:
     """Calls since the last message that closed a turn: one of the assistant's that no call follows before the user speaks."""
     open_from = 0
     for at, item in enumerate(earlier):

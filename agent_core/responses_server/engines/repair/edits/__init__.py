@@ -1,9 +1,51 @@
-"""The families of edits, one per file; all of them pure."""
+"""The families of edits, one idea per file; all of them pure."""
 
 from __future__ import annotations
 
+from agent_core.responses_server.engines.repair.edits import guards, sequences
+from agent_core.responses_server.engines.repair.edits.arguments import wrong_arguments
+from agent_core.responses_server.engines.repair.edits.arithmetic import arithmetic
 from agent_core.responses_server.engines.repair.edits.base import Family
+from agent_core.responses_server.engines.repair.edits.boolean import boolean_logic
+from agent_core.responses_server.engines.repair.edits.calls import wrong_calls
 from agent_core.responses_server.engines.repair.edits.compare import comparisons
+from agent_core.responses_server.engines.repair.edits.constants import initial_values, wrong_constants
+from agent_core.responses_server.engines.repair.edits.errors import unknown_names
+from agent_core.responses_server.engines.repair.edits.insertions import missing_statements
+from agent_core.responses_server.engines.repair.edits.mutation import mutation
+from agent_core.responses_server.engines.repair.edits.names import wrong_keys, wrong_names
+from agent_core.responses_server.engines.repair.edits.offbyone import off_by_one
+from agent_core.responses_server.engines.repair.edits.ordering import orderings
+from agent_core.responses_server.engines.repair.edits.returns import missing_else, returns
+from agent_core.responses_server.engines.repair.edits.structure import structure
+from agent_core.responses_server.engines.repair.edits.wrapping import bounded, missing_calls
 
-FAMILIES: tuple[Family, ...] = (comparisons,)
-"""Every family that the search tries."""
+FAMILIES: tuple[Family, ...] = (
+    unknown_names,
+    comparisons,
+    off_by_one,
+    arithmetic,
+    boolean_logic,
+    wrong_constants,
+    initial_values,
+    wrong_names,
+    wrong_keys,
+    wrong_calls,
+    wrong_arguments,
+    orderings,
+    missing_calls,
+    bounded,
+    sequences.slices,
+    sequences.recursion,
+    returns,
+    missing_else,
+    guards.early_exits,
+    guards.checks_in_conditions,
+    guards.checks_in_loops,
+    guards.safe_access,
+    guards.exceptions,
+    mutation,
+    structure,
+    missing_statements,
+)
+"""Every family that the search tries. Where two make the same text, the earlier one's reason is told."""

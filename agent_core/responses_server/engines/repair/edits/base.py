@@ -51,7 +51,7 @@ _PRECEDENCE: list[tuple[type[ast.AST], ...]] = [
     (ast.Lambda,),
     (ast.IfExp,),
 ]
-_BINARY = {
+BINARY = {
     ast.BitOr: 8, ast.BitXor: 9, ast.BitAnd: 10, ast.LShift: 11, ast.RShift: 11, ast.Add: 12, ast.Sub: 12, ast.Mult: 13,
     ast.Div: 13, ast.FloorDiv: 13, ast.Mod: 13, ast.MatMult: 13, ast.Pow: 15,
 }  # fmt: skip
@@ -73,7 +73,7 @@ def precedence(node: ast.expr) -> int:
     if isinstance(node, ast.Compare):
         return COMPARE
     if isinstance(node, ast.BinOp):
-        return _BINARY[type(node.op)]
+        return BINARY[type(node.op)]
     return 16 if isinstance(node, ast.Await) else ATOM
 
 
@@ -92,7 +92,7 @@ def required_level(source: Source, node: ast.expr) -> int:
         return 0
     parent = source.parents[node]
     if isinstance(parent, ast.BinOp):
-        level = _BINARY[type(parent.op)]
+        level = BINARY[type(parent.op)]
         right_associative = isinstance(parent.op, ast.Pow)
         return level + (1 if (parent.right is node) != right_associative else 0)
     if isinstance(parent, ast.UnaryOp):
@@ -199,6 +199,17 @@ def constant_value(node: ast.AST) -> object:
         value = node.operand.value
         return -value if isinstance(value, int | float) else ...
     return ...
+
+
+def called_name(node: ast.Call) -> str:
+    """The function's or method's own name; "" where an expression is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def is_preamble(statement: ast.stmt) -> bool:
+    """A docstring or an import from `__future__`: nothing may stand before it."""
+    docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    return docstring or (isinstance(statement, ast.ImportFrom) and statement.module == "__future__")
 
 
 def is_int(node: ast.AST) -> bool:

@@ -1,24 +1,29 @@
 """Runs every test in a scratch copy, each with a time limit, and tells which lines the failing and passing ones ran."""
 
+# Sent as text to interpreters that may be older: short beats modern.
+
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 from agent_core.responses_server.engines.repair.scripts import common
-from agent_core.responses_server.engines.repair.scripts.common import JOB, Tests, fork, main, messages, os, say
+from agent_core.responses_server.engines.repair.scripts.common import JOB, fork, main, messages, say
+from agent_core.responses_server.engines.repair.scripts.runners import Tests
 
 Line = tuple[str, int]
+Report = Callable[[dict[str, Any]], None]
 
 
 class Recorder:
     """Records the project's lines that run between `__enter__` and `__exit__`."""
 
     def __init__(self) -> None:
-        self.lines = set()  # type: Set[Line]
-        self.known = {}  # type: Dict[str, str]
+        self.lines: set[Line] = set()
+        self.known: dict[str, str] = {}
 
     def __enter__(self) -> None:
         self.lines = set()
@@ -47,23 +52,30 @@ class Recorder:
         return step
 
 
+def running_all(tests: Tests, ids: list[str], limit_s: float, traced: bool) -> Callable[[Report], None]:
+    """Work for a child: runs the tests and reports each, with the lines that it ran."""
+    recorder = Recorder()
+
+    def work(report: Report) -> None:
+        def extended(message: dict[str, Any]) -> None:
+            if traced and "end" in message:
+                message["lines"] = sorted(recorder.lines)
+            report(message)
+
+        tests.run(ids, limit_s, extended, (lambda name: recorder) if traced else None)
+
+    return work
+
+
 def run_each(tests: Tests, ids: list[str], limit_s: float, deadline: float, traced: bool) -> dict[str, dict[str, Any]]:
     """Outcome per test. A test that hangs is killed and the rest goes on in a new child."""
-    outcomes = {}  # type: Dict[str, Dict[str, Any]]
+    outcomes: dict[str, dict[str, Any]] = {}
     left = list(ids)
     while left and time.monotonic() < deadline:
-        recorder = Recorder()
-
-        def work(report: Callable[[dict[str, Any]], None]) -> None:
-            def extended(message: dict[str, Any]) -> None:
-                if traced and "end" in message:
-                    message["lines"] = sorted(recorder.lines)
-                report(message)
-
-            tests.run(left, limit_s, extended, (lambda name: recorder) if traced else None)
-
         running = left[0]
-        for message in messages(*fork(work), quiet_s=limit_s * 3 + 5):
+        for message in messages(*fork(running_all(tests, left, limit_s, traced)), quiet_s=limit_s * 3 + 5):
+            if time.monotonic() > deadline:
+                break
             running = message.get("begin", running)
             if "end" in message and message["end"] in tests.items:
                 outcomes[message["end"]] = message
@@ -77,7 +89,7 @@ def run_each(tests: Tests, ids: list[str], limit_s: float, deadline: float, trac
 
 def ranges(lines: dict[int, tuple[int, int]]) -> list[list[int]]:
     """[first, last, failing tests, passing tests] for runs of lines with equal counts."""
-    found = []  # type: List[List[int]]
+    found: list[list[int]] = []
     for line in sorted(lines):
         failing, passing = lines[line]
         if found and found[-1][1] == line - 1 and found[-1][2:] == [failing, passing]:
@@ -137,7 +149,7 @@ def look(tests: Tests, at_import: set[Line], root: str, started: float, deadline
     traced = run_each(tests, failed[: JOB["max_failures"]], JOB["limit_s"] * 2, deadline, traced=True)
     share = quick[: JOB["max_passing"]]
     traced.update(run_each(tests, share, JOB["limit_s"] * 2, deadline, traced=True))
-    counts = {}  # type: Dict[str, Dict[int, List[int]]]
+    counts: dict[str, dict[int, list[int]]] = {}
     for name, outcome in traced.items():
         for path, line in outcome.get("lines", ()):
             counts.setdefault(path, {}).setdefault(line, [0, 0])[0 if name in failed else 1] += 1

@@ -1,12 +1,16 @@
 """Tries candidate edits in a scratch copy against the failing tests, then the survivors against the whole suite."""
 
+# Sent as text to interpreters that may be older: short beats modern.
+# ruff: noqa: B905, PTH118, PTH120
+
 from __future__ import annotations
 
 import gc
+import json
+import os
 import select
 import shutil
 import time
-import types
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -14,90 +18,50 @@ from typing import Any
 from agent_core.responses_server.engines.repair.scripts import common
 from agent_core.responses_server.engines.repair.scripts.common import (
     JOB,
-    Tests,
     changed_text,
     fork,
-    json,
     main,
     messages,
-    os,
     read_text,
     say,
     stop,
     write_edits,
 )
+from agent_core.responses_server.engines.repair.scripts.runners import Tests
+from agent_core.responses_server.engines.repair.scripts.swap import Swapper
 
 Verdict = dict[str, Any]
 WORKERS = max(1, min(4, os.cpu_count() or 1))
 
 
-def code_tree(code: types.CodeType, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], types.CodeType]:
-    """Code objects by their place: names from the module inwards, with a count among namesakes."""
-    found = {path: code}
-    seen = {}  # type: Dict[str, int]
-    for item in code.co_consts:
-        if isinstance(item, types.CodeType):
-            seen[item.co_name] = seen.get(item.co_name, 0) + 1
-            found.update(code_tree(item, path + ((item.co_name, seen[item.co_name]),)))
-    return found
-
-
-class Swapper:
-    """Puts new code into functions that are loaded already, so that an edit of a body needs no new import."""
-
-    def __init__(self, paths: list[str]) -> None:
-        self.texts = {path: read_text(os.path.join(common.BASE, path))[0] for path in paths}
-        self.trees = {path: code_tree(self._compiled(path, text)) for path, text in self.texts.items()}
-        self.functions = {}  # type: Dict[Tuple[str, Tuple[Any, ...]], List[Any]]
-        places = {}  # type: Dict[Tuple[str, str, int], Tuple[str, Tuple[Any, ...]]]
-        for path, tree in self.trees.items():
-            for place, code in tree.items():
-                places[(os.path.join(common.BASE, path), code.co_name, code.co_firstlineno)] = (path, place)
-        for function in gc.get_objects():
-            if isinstance(function, types.FunctionType):
-                code = function.__code__
-                key = places.get((os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno))
-                if key is not None:
-                    self.functions.setdefault(key, []).append(function)
-
-    def _compiled(self, path: str, text: str) -> types.CodeType:
-        return compile(text, os.path.join(common.BASE, path), "exec", dont_inherit=True)
-
-    def swap(self, edits: list[Any]) -> bool:
-        """Whether the edits could be put in place."""
-        for path in {edit[0] for edit in edits}:
-            text = changed_text(self.texts[path], [edit[1:] for edit in edits if edit[0] == path])
-            new = code_tree(self._compiled(path, text))
-            for place in self.trees[path]:
-                for function in self.functions.get((path, place), ()):
-                    code = new.get(place)
-                    if code is None or len(code.co_freevars) != len(function.__code__.co_freevars):
-                        return False
-                    function.__code__ = code
-        return True
+def meant(tests: Tests, name: str) -> list[str]:
+    """The tests of an id; those of the whole file where the id is that of a file that could not be loaded."""
+    if name in tests.items:
+        return [name]
+    prefix = name.replace("unittest.loader._FailedTest.", "") + ("." if JOB["runner"] == "unittest" else "::")
+    return [item for item in tests.items if item.startswith(prefix)]
 
 
 def outcome(tests: Tests, ids: list[str], limit_s: float) -> Callable[[Callable[[Verdict], None]], None]:
-    """Work for a child: runs the tests, reports how many pass and what the failures look like."""
+    """Work for a child: runs the tests, reports which pass and what the failures look like."""
 
     def work(report: Callable[[Verdict], None]) -> None:
-        ends = []  # type: List[Verdict]
-        tests.run(
-            [name for name in ids if name in tests.items],
-            limit_s,
-            lambda message: ends.append(message) if "end" in message else None,
+        groups = [meant(tests, name) for name in ids]
+        ends: list[Verdict] = []
+        wanted = list(dict.fromkeys(name for group in groups for name in group))
+        tests.run(wanted, limit_s, lambda message: ends.append(message) if "end" in message else None)
+        passed = {end["end"] for end in ends if end["outcome"] != "failed"}
+        failures = [end["failure"] for end in ends if end["failure"]]
+        looks = [(item["id"], item["type"], item["message"], item["frames"][-1:]) for item in failures]
+        report(
+            {
+                "passed": [bool(group) and passed.issuperset(group) for group in groups],
+                "look": zlib.crc32(repr(looks).encode()) & 0xFFFF,
+                "slow": any(item["type"] == "TimeIsUp" for item in failures),
+            }
         )
-        report(summary(ends, ids))
 
     return work
-
-
-def summary(ends: list[Verdict], ids: list[str]) -> Verdict:
-    passed = {end["end"] for end in ends if end["outcome"] != "failed"}
-    failures = [end["failure"] for end in ends if end["failure"]]
-    looks = [(item["id"], item["type"], item["message"], item["frames"][-1:]) for item in failures]
-    slow = any(item["type"] == "TimeIsUp" for item in failures)
-    return {"passed": [name in passed for name in ids], "look": zlib.crc32(repr(looks).encode()) & 0xFFFF, "slow": slow}
 
 
 def in_parallel(
@@ -108,7 +72,7 @@ def in_parallel(
     note: Callable[[int, Verdict], bool],
 ) -> None:
     """Runs one child per job, `WORKERS` at a time, in order; `note` gets each verdict and says whether to go on."""
-    running = {}  # type: Dict[int, Tuple[int, int, int, float, bytes]]
+    running: dict[int, tuple[int, int, int, float, bytes]] = {}
     free = list(range(WORKERS))
     queue = list(reversed(jobs))
     going = True
@@ -146,10 +110,10 @@ class Trial:
     def __init__(self, root: str) -> None:
         self.deadline = time.monotonic() + JOB["budget_s"]
         self.started = time.monotonic()
-        self.ids = JOB["tests"]  # type: List[str]
+        self.ids: list[str] = JOB["tests"]
         self.candidates = [[[JOB["files"][edit[0]], *edit[1:]] for edit in item] for item in JOB["candidates"]]
-        self.verdicts = {}  # type: Dict[int, Verdict]
-        self.baseline = {}  # type: Verdict
+        self.verdicts: dict[int, Verdict] = {}
+        self.baseline: Verdict = {}
         self.survivors = 0
 
     def run(self) -> None:
@@ -157,18 +121,19 @@ class Trial:
             if zlib.crc32(read_text(os.path.join(common.BASE, path))[0].encode()) != crc:
                 say("stale", path)
                 return
-        warm = [at for at in range(len(self.candidates)) if at not in set(JOB["cold"])]
-        child = fork(lambda report: self.warm(warm, report))
-        for message in messages(*child, quiet_s=JOB["limit_s"] * 4 + 60):
+        everything = list(range(len(self.candidates)))
+        for message in messages(*fork(lambda report: self.warm(everything, report)), quiet_s=JOB["limit_s"] * 4 + 60):
             if "baseline" in message:
                 self.baseline = message["baseline"]
             elif "at" in message:
                 self.verdicts[message["at"]] = message["verdict"]
-                self.survivors += bool(message["verdict"].get("passed")) and all(message["verdict"]["passed"])
-        again = [at for at in range(len(self.candidates)) if self.verdicts.get(at, {"cold": True}).get("cold")]
-        if self.survivors == 0 or any(at < min(self.passing()) for at in again):
-            again = [at for at in again if not self.passing() or at < min(self.passing())]
-            self.cold(again)
+        if self.baseline:
+            again = [at for at, verdict in self.verdicts.items() if verdict.get("cold")]
+        else:
+            self.baseline, again = {"passed": [False] * len(self.ids), "look": None}, everything
+        self.survivors = len(self.passing())
+        first = min(self.passing(), default=len(self.candidates))
+        self.cold(sorted(at for at in again if at < first))
         self.tell()
 
     def passing(self) -> list[int]:
@@ -178,22 +143,24 @@ class Trial:
 
     def enough(self, at: int, verdict: Verdict) -> bool:
         self.survivors += bool(verdict.get("passed")) and all(verdict["passed"])
-        return self.survivors < JOB["survivors"]
+        return bool(self.survivors < JOB["survivors"])
 
     def warm(self, jobs: list[int], report: Callable[[Verdict], None]) -> None:
         tests = Tests(common.BASE)
 
         def ready() -> None:
+            if not all(meant(tests, name) for name in self.ids):
+                return  # files that can't be loaded need a new import each time
             for message in messages(*fork(outcome(tests, self.ids, JOB["limit_s"])), quiet_s=JOB["limit_s"] * 4 + 5):
                 report({"baseline": message})
-            swapper = Swapper(JOB["files"])
+            swapper, whole = Swapper(JOB["files"]), set(JOB["cold"])
             gc.freeze()
 
             def start(at: int, slot: int) -> Any:
                 def work(tell: Callable[[Verdict], None]) -> None:
                     try:
-                        swapped = swapper.swap(self.candidates[at])
-                    except (SyntaxError, ValueError):
+                        swapped = swapper.swap(self.candidates[at], at in whole)
+                    except (SyntaxError, ValueError, NameError, TypeError, LookupError, AttributeError):
                         tell({"wrong": True})
                         return
                     outcome(tests, self.ids, JOB["limit_s"])(tell) if swapped else tell({"cold": True})
@@ -210,11 +177,11 @@ class Trial:
 
     def cold(self, jobs: list[int]) -> None:
         """Candidates that need a new import: written to a copy of their own, tests loaded anew."""
-        copies = {}  # type: Dict[int, str]
+        copies: dict[int, str] = {}
 
         def start(at: int, slot: int) -> Any:
             if slot not in copies:
-                copies[slot] = fresh_copy("slot%d" % slot)
+                copies[slot] = fresh_copy(f"slot{slot}")
             try:
                 for path in {edit[0] for edit in self.candidates[at]}:
                     text = read_text(os.path.join(common.BASE, path))[0]
@@ -245,8 +212,8 @@ class Trial:
         """Ids of tests that fail with the candidate in place and are not known to fail; None if it took too long."""
         copy = fresh_copy("suite")
         write_edits(copy, self.candidates[at] if at >= 0 else [])
-        ends = {}  # type: Dict[str, str]
-        broken = []  # type: List[str]
+        ends: dict[str, str] = {}
+        broken: list[str] = []
 
         def work(report: Callable[[Verdict], None]) -> None:
             move_to(copy)
@@ -268,11 +235,12 @@ class Trial:
         shutil.rmtree(copy, ignore_errors=True)
         if not finished:
             return None
-        return broken + [name for name, result in ends.items() if result == "failed" and name not in JOB["known"]]
+        failed = broken + [name for name, result in ends.items() if result == "failed"]
+        return [name for name in failed if name not in JOB["known"]]
 
     def tell(self) -> None:
-        groups = {}  # type: Dict[str, List[int]]
-        partial = []  # type: List[List[int]]
+        groups: dict[str, list[int]] = {}
+        partial: list[list[int]] = []
         for at in sorted(self.verdicts):
             verdict = self.verdicts[at]
             passed = verdict.get("passed", [])
@@ -318,13 +286,13 @@ class Trial:
 
 def shortened(numbers: list[int]) -> list[str]:
     """`1-4 7` for 1 2 3 4 7."""
-    found = []  # type: List[List[int]]
+    found: list[list[int]] = []
     for number in numbers:
         if found and found[-1][1] == number - 1:
             found[-1][1] = number
         else:
             found.append([number, number])
-    return [str(first) if first == last else "%d-%d" % (first, last) for first, last in found]
+    return [str(first) if first == last else f"{first}-{last}" for first, last in found]
 
 
 def fresh_copy(name: str) -> str:

@@ -1,0 +1,188 @@
+"""A value that has to go through a function or method first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from agent_core.responses_server.engines.repair.edits.base import ATOM, Candidate, Clues, Maker, operand
+from agent_core.responses_server.engines.repair.edits.calls import methods
+from agent_core.responses_server.engines.repair.edits.relatives import PLAIN_METHODS
+from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, kind_of, kinds, readable
+from agent_core.responses_server.engines.repair.source import Region
+
+
+def missing_calls(region: Region, clues: Clues) -> Iterator[Candidate]:
+    maker = Maker(region, "missing call")
+    for node in region.nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            parent = region.source.parents[node]
+            if not (isinstance(parent, ast.Call) and parent.func is node):
+                known = (
+                    node.attr in PLAIN_METHODS
+                    or node.attr in attributes_of_self(region)["methods"]
+                    or node.attr in methods(region.source)
+                )
+                if known:
+                    yield maker.expression(
+                        node, f"{maker.source.segment(node)}()", "the method is named but not called", 0.6
+                    )
+        for place, names, prior in _wrappable(region, node):
+            for name in names:
+                yield from _wrapped(maker, place, name, prior)
+
+
+def _wrappable(region: Region, node: ast.AST) -> list[tuple[ast.expr, tuple[str, ...], float]]:
+    """Places whose value may need a conversion, with the conversions that make sense there."""
+    match node:
+        case ast.For(target=target, iter=place) | ast.comprehension(target=target, iter=place):
+            if (
+                isinstance(place, ast.Call)
+                and isinstance(place.func, ast.Name)
+                and place.func.id in ("range", "enumerate", "zip")
+            ):
+                return [(place, ("reversed",), 0.15)] if place.func.id == "range" else []
+            pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
+            return [
+                (place, (".items", "enumerate"), 0.4 if pair else 0.05),
+                (place, ("sorted", "reversed", "list", ".values", ".keys", "set"), 0.12),
+                (place, ("range", "len>range"), 0.14),
+            ]
+        case ast.Return(value=place) if place is not None and not isinstance(place, ast.Constant | ast.Tuple):
+            return [(place, _conversions(region, place), 0.14)]
+        case ast.Assign(value=place) if not isinstance(place, ast.Constant | ast.Tuple | ast.List | ast.Dict):
+            return [(place, _conversions(region, place), 0.11)]
+        case ast.Call(args=arguments):
+            return [
+                (item, _conversions(region, item), 0.09)
+                for item in arguments
+                if isinstance(item, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            ]
+        case ast.Compare(left=left, comparators=comparators):
+            return [
+                (item, _conversions(region, item), 0.09)
+                for item in [left, *comparators]
+                if isinstance(item, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            ]
+        case ast.BinOp(left=left, right=right):
+            return [
+                (item, ("str", "int", "float", "len", "abs"), 0.08)
+                for item in (left, right)
+                if isinstance(item, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+            ]
+        case ast.Subscript(slice=place) if isinstance(place, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            return [(place, (".lower", ".strip", "str", "int", "tuple"), 0.09)]
+        case ast.Dict(values=values):
+            return [
+                (item, ("list", "len", ".copy", "dict"), 0.06)
+                for item in values
+                if isinstance(item, ast.Name | ast.Attribute)
+            ]
+    return []
+
+
+def _conversions(region: Region, place: ast.expr) -> tuple[str, ...]:
+    kind = kinds(region).get(ast.unparse(place)) or kind_of(place)
+    if kind == "number":
+        return ("abs", "int", "round", "str", "float", "round2")
+    if kind == "text":
+        return (".strip", ".lower", ".upper", "int", "float", ".split", "len", ".title", "list")
+    if kind == "list":
+        return ("sorted", "list", "len", "set", "tuple", "reversed>list", "sum", "max", "min", "dict")
+    if kind == "map":
+        return ("dict", ".values", ".keys", ".items", "len", "list", "sorted")
+    if kind == "set":
+        return ("sorted", "list", "len", "set")
+    return (
+        "len",
+        "sorted",
+        "list",
+        "str",
+        "int",
+        "abs",
+        ".strip",
+        ".lower",
+        "round",
+        "set",
+        "tuple",
+        "dict",
+        "sum",
+        "float",
+        ".copy",
+        "bool",
+    )
+
+
+def _wrapped(maker: Maker, place: ast.expr, name: str, prior: float) -> Iterator[Candidate]:
+    text = maker.source.segment(place)
+    bare = operand(maker.source, place, 2)
+    if name.startswith("."):
+        made = f"{operand(maker.source, place, ATOM)}{name}()"
+    elif name == "round2":
+        made = f"round({bare}, 2)"
+    elif ">" in name:
+        inner, _, outer = name.partition(">")
+        made = f"{outer}({inner}({bare}))"
+    else:
+        made = f"{name}({text if isinstance(place, ast.GeneratorExp) else bare})"
+    if isinstance(place, ast.Call) and (
+        text.startswith(f"{name}(") or (name.startswith(".") and text.endswith(f"{name}()"))
+    ):
+        return
+    yield maker.expression(place, made, "a call is missing", prior)
+
+
+def bounded(region: Region, clues: Clues) -> Iterator[Candidate]:
+    """`x = y` where the larger or smaller of two values is meant, or the old value has to be kept in."""
+    maker = Maker(region, "missing call")
+    for node in region.nodes:
+        places: list[tuple[ast.expr, str | None]] = []
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = maker.source.segment(node.targets[0])
+            places = [(node.value, target)]
+            if isinstance(node.value, ast.Tuple):
+                places = [(item, None) for item in node.value.elts]
+        elif isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Tuple):
+            places = [(node.value, None)]
+        elif isinstance(node, ast.Call):
+            places = [(item, None) for item in node.args]
+        for place, kept in places:
+            if not _may_be_number(region, place):
+                continue
+            others = [kept] if kept is not None else []
+            others += [text for text in _numbers(region, place) if text != kept]
+            bare = operand(maker.source, place, 2)
+            for text in others:
+                if text != bare:
+                    for name in ("max", "min"):
+                        prior = 0.3 if text == kept else 0.09
+                        yield maker.expression(
+                            place, f"{name}({text}, {bare})", "the wrong one of two values is taken", prior
+                        )
+            for other in ("0", "1"):
+                for name in ("max", "min"):
+                    yield maker.expression(place, f"{name}({other}, {bare})", "the value has to be bounded", 0.07)
+
+
+def _may_be_number(region: Region, place: ast.expr) -> bool:
+    if isinstance(place, ast.Name | ast.Attribute):
+        return kinds(region).get(ast.unparse(place)) in (None, "number")
+    if isinstance(place, ast.Call):
+        return kind_of(place) in (None, "number")
+    return isinstance(place, ast.BinOp | ast.Subscript) and kind_of(place) in (None, "number")
+
+
+def _numbers(region: Region, place: ast.expr) -> list[str]:
+    """Names and short items of the function that may be numbers too."""
+    found = [
+        name
+        for name in readable(region, place)
+        if name not in ("self", "cls") and kinds(region).get(name) in (None, "number")
+    ]
+    for node in region.nodes:
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            text = region.source.segment(node)
+            called = isinstance(parent := region.source.parents[node], ast.Call) and parent.func is node
+            if len(text) <= 24 and "\n" not in text and not called:
+                found.append(text)
+    return list(dict.fromkeys(found))[:14]

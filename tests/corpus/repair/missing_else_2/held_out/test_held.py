@@ -1,0 +1,7 @@
+from settings import parse
+
+
+def test_new_key():
+    values = parse("extra = a=b")
+    assert values["extra"] == "a=b"
+    assert values["width"] == "80"

@@ -1,0 +1,24 @@
+import unittest
+
+from inventory.lookup import Catalog
+
+NUT = {"number": 7, "name": "Nut"}
+BOLT = {"number": 12, "name": "Bolt"}
+
+
+class CatalogTest(unittest.TestCase):
+    def setUp(self):
+        self.catalog = Catalog([NUT, BOLT])
+
+    def test_by_name(self):
+        self.assertIs(self.catalog.by_name("bolt"), BOLT)
+        self.assertIsNone(self.catalog.by_name("screw"))
+
+    def test_find_name(self):
+        self.assertIs(self.catalog.find("NUT"), NUT)
+
+    def test_find_number(self):
+        self.assertIs(self.catalog.find("12"), BOLT)
+
+    def test_find_unknown(self):
+        self.assertIsNone(self.catalog.find("99"))

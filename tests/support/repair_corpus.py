@@ -1,0 +1,108 @@
+"""The corpus of small buggy projects: loading, playing one case, judging it by the asserts that the engine never saw."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tests.support.repair_tools import CodexTools, LooplineTools, Played, play
+
+CORPUS = Path(__file__).parent.parent / "corpus" / "repair"
+_HIDDEN = shutil.ignore_patterns("held_out", "meta.json", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    kind: str
+    runner: str
+    folder: Path
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return dict(json.loads((self.folder / "meta.json").read_text()))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one case. `outcome` fixed, overfitted (held-out asserts fail), not_fixed, or broken (tree changed)."""
+
+    name: str
+    kind: str
+    tools: str
+    outcome: str
+    seconds: float
+    replies: int
+    calls: int
+    edits_before: int
+    last: str
+
+
+def cases() -> list[Case]:
+    found = []
+    for meta in sorted(CORPUS.glob("*/meta.json")):
+        facts = json.loads(meta.read_text())
+        found.append(Case(meta.parent.name, facts["kind"], facts["runner"], meta.parent))
+    return found
+
+
+async def judge(case: Case, tools: Literal["loopline", "codex", "no_shell"] = "loopline") -> Verdict:
+    """Plays a case in a copy and judges the result."""
+    with tempfile.TemporaryDirectory(prefix="corpus-") as place:
+        root = Path(place).resolve() / "project"
+        shutil.copytree(case.folder, root, ignore=_HIDDEN)
+        before = snapshot(root)
+        client = _client(case, tools, root)
+        played = await play(client)
+        changed = sorted(path for path, text in snapshot(root).items() if before.get(path) != text)
+        outcome = _outcome(case, root, played, changed, before)
+        tries = sum(1 for name, _, _ in played.calls if name == "edit")
+        return Verdict(
+            case.name,
+            case.kind,
+            tools,
+            outcome,
+            round(played.seconds, 1),
+            played.replies,
+            len(played.calls),
+            tries,
+            played.last,
+        )
+
+
+def _client(case: Case, tools: str, root: Path) -> LooplineTools | CodexTools:
+    if tools == "codex":
+        return CodexTools(root)
+    without = frozenset({"shell", "patch"}) if tools == "no_shell" else frozenset()
+    return LooplineTools(root, runner=case.runner, without=without)
+
+
+def _outcome(case: Case, root: Path, played: Played, changed: list[str], before: dict[str, bytes]) -> str:
+    if not played.fixed:
+        return "broken" if changed or set(snapshot(root)) != set(before) else "not_fixed"
+    if any(path.startswith("tests/") or path == "conftest.py" for path in changed):
+        return "broken"
+    shutil.copytree(case.folder / "held_out", root / "held_out")
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "held_out"]
+    done = subprocess.run(
+        words, cwd=root, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True, timeout=60
+    )
+    return "fixed" if done.returncode == 0 else "overfitted"
+
+
+def snapshot(root: Path) -> dict[str, bytes]:
+    """Every file and folder below the root; folders end with a slash and hold nothing."""
+    return {
+        str(path.relative_to(root)) + ("/" if path.is_dir() else ""): b"" if path.is_dir() else path.read_bytes()
+        for path in sorted(root.rglob("*"))
+    }
+
+
+def line_of(verdict: Verdict) -> str:
+    return json.dumps(asdict(verdict), ensure_ascii=False)
