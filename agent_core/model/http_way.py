@@ -8,26 +8,22 @@ from collections.abc import Callable, Sequence
 from agent_core.clock import Clock
 from agent_core.errors import ConnectionLost, LooplineError
 from agent_core.model.request import Fields, http_body
-from agent_core.model.settings import ModelSettings
+from agent_core.model.shared import Shared
 from agent_core.protocol.chain import Plan
 from agent_core.protocol.item_log import ItemLog
-from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import ConnectionOpened, TransportKind
-from agent_core.transport.http import Http, HttpStream
-from agent_core.transport.urls import http_url
+from agent_core.transport.http import HttpStream
 
 
 class HttpWay:
-    """Owns the POST under way and the pool it came from."""
+    """Owns the POST under way; the pool is the session's."""
 
     kind: TransportKind = "http"
     connection: str | None = None
+    lane: str | None = None
 
-    def __init__(self, settings: ModelSettings, clock: Clock, emitter: Emitter, session: str | None) -> None:
-        self._settings, self._clock, self._emitter, self._session = settings, clock, emitter, session
-        self._http = Http(
-            http_url(settings.base_url), settings.request_headers(), open_timeout_s=settings.open_timeout_s
-        )
+    def __init__(self, shared: Shared) -> None:
+        self._settings, self._clock, self._shared = shared.settings, shared.clock, shared
         self._stream: HttpStream | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self.reached = False
@@ -45,7 +41,7 @@ class HttpWay:
     async def send(self, data: bytes, left: Callable[[int], None]) -> None:
         trip = _Trip(self._clock, self._opened, left)
         try:
-            self._stream = await self._http.post(data, trip, self._settings.silence_limit_s)
+            self._stream = await self._shared.pool.post(data, trip, self._settings.silence_limit_s)
         finally:
             self._begun = self._begun or trip.has_left
         self.reached = True
@@ -60,6 +56,9 @@ class HttpWay:
 
     def claims(self, response_id: str | None) -> bool:
         return True  # an answer holds nothing but its own response
+
+    def running(self) -> None:
+        return  # nobody continues a response over HTTP
 
     async def succeeded(self, response_id: str, fields: Fields, log: ItemLog, count: int, output: list[bytes]) -> None:
         await self._finish()
@@ -81,11 +80,11 @@ class HttpWay:
         self.abandon()
         if self._closing:
             await asyncio.wait(self._closing, timeout=self._settings.cancel_timeout_s)
-        await self._http.close()
 
     def _opened(self, handshake_ms: float) -> None:
         """Tell a TCP connection of the pool. It has no id: which one serves a POST is the pool's business."""
-        self._emitter.emit(ConnectionOpened(handshake_ms=handshake_ms, cause="http", session=self._session))
+        opened = ConnectionOpened(handshake_ms=handshake_ms, cause="http", session=self._shared.session)
+        self._shared.emitter.emit(opened)
 
     async def _finish(self) -> None:
         stream, self._stream = self._stream, None

@@ -28,6 +28,8 @@ from agent_core.telemetry.events import TransportKind
 
 NOT_FOUND: Final = "previous_response_not_found"
 CONNECTION_LIMIT: Final = "websocket_connection_limit_reached"
+LANE_REFUSALS: Final = frozenset({"invalid_stream_id", "websocket_stream_limit_reached"})
+"""Codes by which a service does not grant a named lane (OpenAI guide "WebSocket mode"); nothing ran."""
 TOO_LARGE_CLOSE: Final = 1009
 """WebSocket close code "message too big" (RFC 6455, 7.4.1)."""
 
@@ -40,7 +42,8 @@ HANDSHAKE_TRIES: Final = 2
 class Step(Enum):
     RAISE = "raise"
     RESEND = "resend"
-    """The full input again, on the same socket and at once; no retry, since nothing ran."""
+    """The full input again, at once; no retry, since nothing ran. On the same socket, or where the service grants no
+    lane, on another."""
     RETRY = "retry"
     """After a pause; on a new socket if the old one is gone."""
     HTTP_ONCE = "http_once"
@@ -53,13 +56,15 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A failed request and its circumstances.
 
     `retries` counts the ones that this call had on this transport before. `continued`: the request named a previous
-    response. `reached`: this session has had a connection to the service. `jitter` is a random number from 0 to 1.
+    response; `on_lane`: it went over a named lane. `reached`: this session has had a connection to the service.
+    `jitter` is a random number from 0 to 1.
     """
 
     error: LooplineError
     transport: TransportKind
     retries: int
     continued: bool
+    on_lane: bool = False
     reached: bool
     probing: bool
     jitter: float
@@ -81,6 +86,8 @@ def decide(failure: Failure, settings: ModelSettings) -> Decision:
     may_change = on_socket and settings.transport == "auto"
     if isinstance(error, ServiceError) and error.code == NOT_FOUND:
         return Decision(Step.RESEND) if failure.continued else RAISE
+    if isinstance(error, ServiceError) and error.code in LANE_REFUSALS and failure.on_lane:
+        return Decision(Step.RESEND)
     if _too_large(error):
         return Decision(Step.HTTP_ONCE) if may_change else RAISE
     if may_change and failure.probing and isinstance(error, TransportError | ProtocolError | WireError):

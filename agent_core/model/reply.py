@@ -71,11 +71,11 @@ _ending: Final = msgspec.json.Decoder(_Ending)
 
 
 class Reply:
-    """One attempt. `claims` tells whether an event with a response id (or none) belongs to it or is an earlier
-    tail."""
+    """One attempt. `claims` tells whether an event with a response id (or none) belongs to it or is an earlier tail;
+    `running` is told once the response runs."""
 
-    def __init__(self, timer: CallTimer, claims: Callable[[str | None], bool]) -> None:
-        self._timer, self._claims = timer, claims
+    def __init__(self, timer: CallTimer, claims: Callable[[str | None], bool], running: Callable[[], None]) -> None:
+        self._timer, self._claims, self._running = timer, claims, running
         self._stream = ResponseStream()
         self.usage: TokenUsage | None = None
         """As the service told it, None if it did not."""
@@ -149,6 +149,8 @@ class Reply:
             return ItemStarted(head.id or "", head.type, head.name)
         elif isinstance(event, wire.OutputItemDone):
             return ItemDone(bytes(event.item))
+        elif isinstance(event, wire.ResponseInProgress):
+            self._running()
         elif isinstance(event, wire.WebsocketTiming):
             self._timer.metrics(event.timing_metrics)
         return None

@@ -72,16 +72,28 @@ class Builder:
 
 
 def socket_frame(
-    fields: Fields, previous_response_id: str | None, items: Sequence[bytes], *, generate: bool = True
+    fields: Fields,
+    previous_response_id: str | None,
+    items: Sequence[bytes],
+    *,
+    generate: bool = True,
+    lane: str | None = None,
 ) -> bytes:
-    """One `response.create` for a WebSocket."""
+    """One `response.create` for a WebSocket; `lane` None is the default lane."""
     parts = [b'{"type":"response.create",', fields.encoded]
+    if lane is not None:
+        parts.append(b'"stream_id":%b,' % encode(lane))
     if previous_response_id is not None:
         parts.append(b'"previous_response_id":%b,' % encode(previous_response_id))
     if not generate:
         parts.append(b'"generate":false,')
     parts += (b'"input":[', b",".join(items), b"]}")
     return b"".join(parts)
+
+
+def cancel_frame(lane: str | None) -> bytes:
+    """Ends the lane's running response, at a service that knows it."""
+    return encode({"type": "response.cancel"} | ({} if lane is None else {"stream_id": lane}))
 
 
 def http_body(fields: Fields, items: Sequence[bytes]) -> bytes:

@@ -20,35 +20,25 @@ from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted
 from agent_core.model.reply import Reply
 from agent_core.model.request import Builder
 from agent_core.model.settings import ModelSettings
+from agent_core.model.shared import Shared
 from agent_core.model.socket_way import SocketWay
 from agent_core.model.timing import CallTimer, Pace
 from agent_core.model.way import Way
+from agent_core.protocol.lanes import STREAM_ID
 from agent_core.protocol.replay import REPLAY
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
 
 
-class ModelSession:
-    """Implements `model.port.Model`. One event loop; close it when the conversation ends.
+class Lane:
+    """One conversation: its calls, one after the other. `socket` is its place on the session's connections."""
 
-    `jitter` gives random numbers from 0 to 1 for the pauses between retries.
-    """
-
-    def __init__(
-        self,
-        settings: ModelSettings,
-        *,
-        clock: Clock,
-        emitter: Emitter,
-        session_id: str | None = None,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._settings, self._clock, self._emitter = settings, clock, emitter
-        self._session, self._jitter = session_id, jitter
-        self._socket = SocketWay(settings, clock, emitter, session_id)
-        self._http = HttpWay(settings, clock, emitter, session_id)
+    def __init__(self, shared: Shared, socket: SocketWay, jitter: Callable[[], float]) -> None:
+        self._shared, self._socket, self._jitter = shared, socket, jitter
+        self._settings, self._clock, self._emitter = shared.settings, shared.clock, shared.emitter
+        self._session = shared.session
+        self._http = HttpWay(shared)
         self._builder, self._pace = Builder(), Pace()
-        self._http_until_ns: int | None = None
         self._lock = asyncio.Lock()
         self._closed = False
 
@@ -66,6 +56,10 @@ class ModelSession:
             return False
         self._emitter.emit(ev.ConnectionPrewarmed(session=self._session, connection=self._socket.connection))
         return True
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
 
     async def close(self) -> None:
         self._closed = True
@@ -136,11 +130,12 @@ class ModelSession:
                 size_full=size_full,
                 warmup=call.warmup,
                 connection=way.connection,
+                lane=way.lane,
             )
 
         await way.send(data, left)
-        call.reply = Reply(timer, way.claims)
-        return CallStarted(timer.attempts, plan.reuse, way.kind, back=way is self._socket and self._on_probation)
+        call.reply = Reply(timer, way.claims, way.running)
+        return CallStarted(timer.attempts, plan.reuse, way.kind, back=way is self._socket and self._shared.on_probation)
 
     async def _finish(self, call: Call) -> CallResult:
         """The response ended: its result, or the error that it ended with."""
@@ -153,7 +148,7 @@ class ModelSession:
         response_id = reply.response_id or ""
         await call.way.succeeded(response_id, call.fields, request.items, call.count, items)
         if call.way is self._socket:
-            self._http_until_ns = None
+            self._shared.works_again()
         status, finish_reason = reply.status(), reply.finish_reason(items)
         timing = timer.timing()
         call.done = True
@@ -180,6 +175,7 @@ class ModelSession:
     async def _after(self, call: Call, error: LooplineError) -> Decision:
         """Settle a failed attempt and decide how to go on. Raises `error` where there is nothing to try."""
         way = call.way
+        on_lane = way.lane is not None
         await way.failed(error, ended=call.ended, begun=call.begun)
         decision = decide(
             Failure(
@@ -187,14 +183,15 @@ class ModelSession:
                 transport=way.kind,
                 retries=call.retries,
                 continued=call.continued,
+                on_lane=on_lane,
                 reached=self._socket.reached or self._http.reached,
-                probing=self._on_probation,
+                probing=self._shared.on_probation,
                 jitter=self._jitter(),
             ),
             self._settings,
         )
         if decision.step is Step.FALL_BACK:
-            self._http_until_ns = self._clock.mono_ns() + int(self._settings.websocket_again_after_s * 1e9)
+            self._shared.fall_back()
             self._emitter.emit(ev.ConnectionFallback(cause=error.code, session=self._session))
             call.retries = 0
         elif decision.step is Step.HTTP_ONCE:
@@ -214,17 +211,56 @@ class ModelSession:
         call.timer.ended("cancelled", call.timer.timing(), response_id=call.response_id)
 
     def _way(self, *, http_only: bool) -> Way:
-        if http_only or self._settings.transport == "http":
-            return self._http
-        if self._http_until_ns is not None and self._clock.mono_ns() < self._http_until_ns:
-            return self._http
-        return self._socket
-
-    @property
-    def _on_probation(self) -> bool:
-        """WebSocket failed and has not carried a call since."""
-        return self._http_until_ns is not None
+        return self._http if http_only or self._shared.prefers_http() else self._socket
 
     def _timer(self, request: CallRequest) -> CallTimer:
         ids = {"session": self._session, "turn": request.turn, "call": request.call or new_id("call")}
         return CallTimer(self._clock, self._emitter, self._pace, ids)
+
+
+class ModelSession(Lane):
+    """Implements `model.port.Model`. One event loop; close it when the conversation ends.
+
+    `jitter` gives random numbers from 0 to 1 for the pauses between retries.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        clock: Clock,
+        emitter: Emitter,
+        session_id: str | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        shared = Shared(settings, clock, emitter, session_id)
+        super().__init__(shared, SocketWay(settings, clock, shared.connections), jitter)
+        self._lanes: dict[str, Lane] = {}
+
+    def lane(self, name: str, *, fork: bool = False) -> Lane:
+        """A conversation beside this one, for a sub-task: on the same connection where the service grants lanes, else
+        on one of its own. Close it when the sub-task is done; closing this session closes it too.
+
+        `fork`: it may go on from this conversation's last response, if its items begin with the same ones. Raises
+        UsageError for what can be no lane's name, or for one that is in use.
+        """
+        taken = self._lanes.get(name)
+        if STREAM_ID.fullmatch(name) is None or (taken is not None and not taken.closed):
+            raise UsageError(f"{name[:80]!r} can't be the name of a lane, or is in use")
+        shared = self._shared
+        own = shared.new_connections()
+        if shared.settings.grants_lanes:
+            socket = SocketWay(shared.settings, shared.clock, shared.connections, lane=name, own=own)
+        else:
+            socket = SocketWay(shared.settings, shared.clock, own, own=own)
+        if fork:
+            socket.fork(self._socket)
+        lane = self._lanes[name] = Lane(shared, socket, self._jitter)
+        return lane
+
+    async def close(self) -> None:
+        self._closed = True
+        for lane in self._lanes.values():
+            await lane.close()
+        await super().close()
+        await self._shared.close()

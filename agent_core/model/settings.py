@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -28,6 +29,9 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     transport: TransportPolicy = "auto"
     own_service: bool = False
     """The service knows `response.cancel`; else a cancelled response is waited for, or its connection is closed."""
+    lanes: bool | None = None
+    """Whether the service grants named lanes. None: our own and api.openai.com do; elsewhere a service of the first
+    generation would answer on the default lane, so that sub-tasks get connections of their own."""
 
     open_timeout_s: float = 15.0
     ping_interval_s: float = PING_INTERVAL_S
@@ -55,6 +59,12 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How long a service of ours may take to end a cancelled response."""
     drain_timeout_s: float = 1.0
     """How long another service's cancelled response may run on before its connection is closed."""
+
+    @property
+    def grants_lanes(self) -> bool:
+        if self.lanes is not None:
+            return self.lanes
+        return self.own_service or urlsplit(self.base_url).hostname == "api.openai.com"
 
     def __repr__(self) -> str:
         return f"ModelSettings(base_url={self.base_url.partition('?')[0]!r}, transport={self.transport!r})"

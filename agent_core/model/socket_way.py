@@ -1,7 +1,7 @@
-"""The WebSocket way: one connection with its chain, kept open from call to call.
+"""The WebSocket way of one lane: its chain, and the connection it is on from call to call.
 
-Owns the connection's life (open, found dead, rotated, drained after a cancel, closed) and tells each step as
-telemetry. `protocol.client_connection` says what is possible when, `protocol.chain` what can be continued.
+Owns what the lane believes and what runs on it; `connections` owns the sockets. `protocol.client_connection` says what
+is possible when, `protocol.chain` what can be continued. The default lane has no name; a named one is a `stream_id`.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from agent_core.clock import Clock, new_id
+from agent_core.clock import Clock
 from agent_core.errors import (
-    AuthError,
     ConnectionLost,
     LooplineError,
     MessageTooLarge,
@@ -19,48 +18,60 @@ from agent_core.errors import (
     TransportError,
     WireError,
 )
-from agent_core.model.policy import CONNECTION_LIMIT, NOT_FOUND
-from agent_core.model.request import Fields, socket_frame
+from agent_core.model.connections import Connections, Line
+from agent_core.model.policy import CONNECTION_LIMIT, LANE_REFUSALS, NOT_FOUND
+from agent_core.model.request import Fields, cancel_frame, socket_frame
 from agent_core.model.settings import ModelSettings
 from agent_core.protocol.chain import Chain, Plan
 from agent_core.protocol.client_connection import ClientConnection, Effect, Input, State
 from agent_core.protocol.item_log import ItemLog
-from agent_core.telemetry import events as ev
-from agent_core.telemetry.emitter import Emitter
-from agent_core.transport.urls import websocket_url
-from agent_core.transport.websocket import WebSocket
+from agent_core.telemetry.events import TransportKind
+from agent_core.transport.websocket import Inbox
 from agent_core.wire import events as wire
 
-CANCEL_FRAME = b'{"type":"response.cancel"}'
-
-
-class Line:
-    """One connection: socket, state and telemetry id."""
-
-    def __init__(self, socket: WebSocket, state: ClientConnection, handshake_ms: float) -> None:
-        self.socket, self.state, self.handshake_ms = socket, state, handshake_ms
-        self.id = new_id("conn")
+FORK_WAIT_S = 10.0
+"""How long a lane waits for continuations of its response on other lanes to begin; then they find it gone and are sent
+in full."""
 
 
 class SocketWay:
-    """One session's connection, and the next one while it is opened ahead."""
+    """One lane. `own` are connections that nobody shares, for a lane that the service refuses."""
 
-    kind: ev.TransportKind = "websocket"
+    kind: TransportKind = "websocket"
 
-    def __init__(self, settings: ModelSettings, clock: Clock, emitter: Emitter, session: str | None) -> None:
-        self._settings, self._clock, self._emitter, self._session = settings, clock, emitter, session
-        self._url = websocket_url(settings.base_url)
+    def __init__(
+        self,
+        settings: ModelSettings,
+        clock: Clock,
+        connections: Connections,
+        lane: str | None = None,
+        own: Connections | None = None,
+    ) -> None:
+        self._settings, self._clock, self._connections = settings, clock, connections
+        self.lane, self._own = lane, own
+        self._stream_id = lane
         self._chain = Chain()
         self._line: Line | None = None
-        self._spare: asyncio.Task[Line] | None = None
+        self._inbox: Inbox | None = None
+        self._state = ClientConnection()
         self._drain: asyncio.Task[None] | None = None
-        self._closing: set[asyncio.Task[None]] = set()
         self._gone: str | None = None
-        self.reached = False
+        self._fork: asyncio.Future[None] | None = None
 
     @property
     def connection(self) -> str | None:
         return None if self._line is None else self._line.id
+
+    @property
+    def reached(self) -> bool:
+        return self._connections.reached
+
+    def fork(self, source: SocketWay) -> None:
+        """Begin where `source` is: the first call may continue its response, if it goes over the same connection."""
+        if source._line is not None and source._connections is self._connections:
+            self._chain = source._chain.copy()
+            self._connections.join(source._line)
+            self._enter(source._line)
 
     async def prepare(self) -> None:
         if self._drain is not None:
@@ -68,15 +79,18 @@ class SocketWay:
             self._drain = None
         self._look()
         if self._line is None:
-            self._adopt(await self._successor(self._gone), self._gone)
-        elif self._due(self._line, self._settings.rotate_after_s):
-            await self._rotate(self._line)
+            self._enter(await self._connections.attach(self._gone))
+            self._gone = None
+        elif self._connections.due(self._line):
+            await self._renew(self._line)
+        if not self._chain.forked and (forks := self._current().forks.get(self._chain.response_id or "")):
+            await asyncio.wait(forks, timeout=FORK_WAIT_S)
 
     def plan(self, fields: Fields, log: ItemLog) -> Plan:
         return self._chain.plan(fields.digest, log)
 
     def encode(self, fields: Fields, plan: Plan, new: Sequence[bytes], *, warmup: bool) -> bytes:
-        return socket_frame(fields, plan.previous_response_id, new, generate=not warmup)
+        return socket_frame(fields, plan.previous_response_id, new, generate=not warmup, lane=self._stream_id)
 
     async def send(self, data: bytes, left: Callable[[int], None]) -> None:
         line, sent_ns = self._current(), self._clock.mono_ns()
@@ -84,185 +98,169 @@ class SocketWay:
             raise MessageTooLarge(
                 f"the request has {len(data)} bytes; a frame may have {self._settings.max_frame_bytes}"
             )
-        line.state.feed(Input.SEND)
+        self._state.feed(Input.SEND)
+        self._announce_fork(line)
         self._chain.sent()
         await line.socket.send(data)
         left(sent_ns)
 
     async def receive(self) -> list[bytes]:
-        return await self._current().socket.receive(self._settings.silence_limit_s)
+        if self._inbox is None:
+            raise ConnectionLost("the connection is closed")
+        return await self._inbox.receive(self._settings.silence_limit_s)
 
     def put_back(self, events: list[bytes]) -> None:
-        self._current().socket.put_back(events)
+        if self._inbox is not None:
+            self._inbox.put_back(events)
 
     def claims(self, response_id: str | None) -> bool:
-        return self._line is not None and self._line.state.claims(response_id)
+        return self._line is not None and self._state.claims(response_id)
+
+    def running(self) -> None:
+        self._fork_begun()
 
     async def succeeded(self, response_id: str, fields: Fields, log: ItemLog, count: int, output: list[bytes]) -> None:
         line = self._current()
-        line.state.feed(Input.ENDED)
+        self._fork_begun()
+        self._state.feed(Input.ENDED)
         if response_id:
             self._chain.advance(response_id, fields.digest, log.digest(count), count, output)
         else:
             self._chain.broken()
-        if self._spare is None and self._due(line, self._settings.rotate_after_s - self._settings.rotate_ahead_s):
-            self._spare = asyncio.create_task(self._open("ahead"), name="websocket-spare")
+        self._connections.open_ahead(line)
 
     async def failed(self, error: LooplineError, *, ended: bool, begun: bool) -> None:
-        line = self._line
-        if line is None:
+        self._fork_begun()
+        if self._line is None:
             self._gone = (self._gone or error.code) if self.reached else None
             return
         if isinstance(error, MessageTooLarge):
             return
         code = error.code if isinstance(error, ServiceError) else ""
-        if ended and code != CONNECTION_LIMIT:
-            line.state.feed(Input.ENDED)
+        if ended and code in LANE_REFUSALS and self.lane is not None and self._own is not None:
+            self._move_out(self._own)
+        elif ended and code != CONNECTION_LIMIT:
+            self._state.feed(Input.ENDED)
             if code == NOT_FOUND:
                 self._chain.not_found()
             elif begun:
                 self._chain.broken()
             else:
                 self._chain.refused()
-            return
-        self._drop(line, error.code)
+        else:
+            self._drop(error.code)
 
     def abandon(self) -> None:
-        line = self._line
-        if line is None or line.state.state is not State.IN_FLIGHT:
+        if self._line is None or self._state.state is not State.IN_FLIGHT:
             return
-        if line.state.feed(Input.CANCEL) is Effect.STOP:
+        self._fork_begun()
+        if self._state.feed(Input.CANCEL) is Effect.STOP:
             self._chain.broken()
-            self._drain = asyncio.create_task(self._run_dry(line), name="websocket-drain")
+            self._drain = asyncio.create_task(self._run_dry(self._line), name="websocket-drain")
 
     async def close(self) -> None:
         drain, self._drain = self._drain, None
-        spare, self._spare = self._spare, None
-        for task in (drain, spare):
-            if task is not None:
-                task.cancel()
-                await asyncio.wait([task])
-        if spare is not None and not spare.cancelled() and spare.exception() is None:
-            self._discard(spare.result())
-        line, self._line = self._line, None
-        if line is not None:
-            line.state.feed(Input.CLOSE)
-            await line.socket.close()
-            self._tell_closed(line, "session_closed")
-        if self._closing:
-            await asyncio.wait(self._closing)
+        if drain is not None:
+            drain.cancel()
+            await asyncio.wait([drain])
+        if (line := self._line) is not None:
+            self._exit()
+            self._connections.let_go(line)
+        if self._own is not None:
+            await self._own.close()
 
     def _current(self) -> Line:
         if self._line is None:
             raise ConnectionLost("the connection is closed")
         return self._line
 
-    def _due(self, line: Line, age_s: float) -> bool:
-        return line.state.age_ns(self._clock.mono_ns()) >= age_s * 1e9
-
     def _look(self) -> None:
         """See what became of the connection while nobody used it."""
-        line = self._line
-        if line is None:
+        if self._line is None or self._inbox is None:
             return
-        if line.state.state is not State.READY:
-            self._drop(line, self._gone or "connection_lost")
-        elif any(_says_limit(frame) for frame in line.socket.take()):
-            self._drop(line, CONNECTION_LIMIT)
-        elif line.socket.lost is not None:
-            self._drop(line, line.socket.lost.code)
+        if self._state.state is not State.READY:
+            self._drop(self._gone or "connection_lost")
+        elif any(_says_limit(frame) for frame in self._inbox.take()):
+            self._drop(CONNECTION_LIMIT)
+        elif self._line.socket.lost is not None:
+            self._drop(self._line.socket.lost.code)
 
-    async def _open(self, cause: str | None) -> Line:
-        """A new connection; `cause` says why, None for the session's first."""
-        state = ClientConnection()
-        state.feed(Input.CONNECT)
-        begun_ns = self._clock.mono_ns()
-        headers = self._settings.request_headers()
-        socket = await WebSocket.open(
-            self._url,
-            headers,
-            open_timeout_s=self._settings.open_timeout_s,
-            ping_interval_s=self._settings.ping_interval_s,
-            ping_timeout_s=self._settings.ping_timeout_s,
-            max_frame_bytes=self._settings.max_frame_bytes,
-        )
-        now_ns = self._clock.mono_ns()
-        state.opened(now_ns)
-        line = Line(socket, state, round((now_ns - begun_ns) / 1e6, 3))
-        self._emitter.emit(
-            ev.ConnectionOpened(handshake_ms=line.handshake_ms, cause=cause, session=self._session, connection=line.id)
-        )
-        return line
+    def _enter(self, line: Line) -> None:
+        self._stream_id = line.stream_id(self.lane)
+        self._line, self._inbox, self._state = line, line.socket.open_lane(self._stream_id), ClientConnection()
+        self._state.feed(Input.CONNECT)
+        self._state.opened(line.opened_ns)
 
-    async def _successor(self, cause: str | None) -> Line:
-        """The connection that was opened ahead, if it is still good, else a new one."""
-        spare, self._spare = self._spare, None
-        if spare is not None:
-            line = await spare
-            if line.socket.lost is None and not self._due(line, self._settings.rotate_after_s):
-                return line
-            self._discard(line)
-        return await self._open(cause)
+    def _exit(self) -> None:
+        if self._line is not None:
+            if self._state.state is not State.READY and self._stream_id is not None:
+                self._line.soiled.add(self._stream_id)
+            self._state.feed(Input.CLOSE)
+            self._line.socket.close_lane(self._stream_id)
+        self._line = self._inbox = None
 
-    def _discard(self, line: Line) -> None:
-        """End a connection that was never used."""
-        line.state.feed(Input.CLOSE)
-        line.socket.abort()
-        self._tell_closed(line, "unused")
-
-    def _adopt(self, line: Line, cause: str | None) -> None:
-        """Make `line` the one in use. `cause`: why the one before it is gone, None for the first."""
-        self._line, self.reached, self._gone = line, True, None
-        if cause is not None and cause != "rotated":
-            self._emitter.emit(
-                ev.ConnectionReconnected(
-                    handshake_ms=line.handshake_ms, cause=cause, session=self._session, connection=line.id
-                )
-            )
-
-    async def _rotate(self, old: Line) -> None:
+    async def _renew(self, old: Line) -> None:
         """Change over to a young connection; if none can be had now, the old one serves on."""
-        try:
-            line = await self._successor("rotated")
-        except (TransportError, ServiceError, AuthError):
-            return
-        age_s = round(old.state.age_ns(self._clock.mono_ns()) / 1e9, 3)
-        self._chain.lost("rotated")
-        self._emitter.emit(ev.ConnectionRotated(age_s=age_s, cause="age", session=self._session, connection=old.id))
-        old.state.feed(Input.CLOSE)
-        self._tell_closed(old, "rotated")
-        self._close_soon(old.socket)
-        self._adopt(line, "rotated")
+        line = await self._connections.renew(old)
+        if line is not old:
+            self._exit()
+            self._chain.lost("rotated")
+            self._enter(line)
 
-    def _drop(self, line: Line, cause: str) -> None:
-        line.state.feed(Input.CLOSE)
-        line.socket.abort()
+    def _drop(self, cause: str) -> None:
+        line = self._current()
+        self._exit()
+        if self.lane is not None and line.socket.lost is None and cause != CONNECTION_LIMIT:
+            # The line is as good as before for everybody else, and for this lane under another name.
+            self._chain.broken()
+            self._connections.let_go(line)
+            return
         self._chain.lost("reconnected")
-        self._tell_closed(line, cause)
-        if self._line is line:
-            self._line, self._gone = None, cause
+        self._gone = cause
+        self._connections.leave(line, cause)
+
+    def _move_out(self, own: Connections) -> None:
+        """The service grants no (further) lane: go on as the default lane of a connection of our own."""
+        line = self._current()
+        self._exit()
+        self._connections.let_go(line)
+        self._connections, self.lane = own, None
+        self._chain.lost("reconnected")
+
+    def _announce_fork(self, line: Line) -> None:
+        """Let the lane whose response this lane continues wait until that has begun."""
+        if self._chain.forked and self._chain.response_id:
+            self._fork = asyncio.get_running_loop().create_future()
+            line.forks.setdefault(self._chain.response_id, set()).add(self._fork)
+
+    def _fork_begun(self) -> None:
+        fork, self._fork = self._fork, None
+        if fork is None:
+            return
+        fork.set_result(None)
+        for waiting in self._line.forks.values() if self._line is not None else ():
+            waiting.discard(fork)
 
     async def _run_dry(self, line: Line) -> None:
-        """After a cancel: bring the service to the response's end within a bound, or close the connection."""
-        own = self._settings.own_service
+        """After a cancel: bring the service to the response's end within a bound, or leave the connection."""
+        own, state, inbox = self._settings.own_service, self._state, line.socket.open_lane(self._stream_id)
         try:
             async with asyncio.timeout(self._settings.cancel_timeout_s if own else self._settings.drain_timeout_s):
                 if own:
-                    await line.socket.send(CANCEL_FRAME)
-                while line.state.state is State.DRAINING:
-                    for frame in await line.socket.receive():
-                        self._drained(line, wire.read_event(frame), asked=own)
+                    await line.socket.send(cancel_frame(self._stream_id))
+                while state.state is State.DRAINING:
+                    for frame in await inbox.receive():
+                        self._drained(state, wire.read_event(frame), asked=own)
         except TimeoutError:
-            line.state.feed(Input.OVERDUE)
+            state.feed(Input.OVERDUE)
         except TransportError:
-            line.state.feed(Input.LOST)
+            state.feed(Input.LOST)
         except WireError:
-            line.state.feed(Input.MIXED_UP)
-        if line.state.state is State.CLOSED:
-            self._drop(line, "cancelled")
+            state.feed(Input.MIXED_UP)
+        if state.state is State.CLOSED and self._line is line:
+            self._drop("cancelled")
 
-    def _drained(self, line: Line, event: wire.ServerEvent, *, asked: bool) -> None:
-        state = line.state
+    def _drained(self, state: ClientConnection, event: wire.ServerEvent, *, asked: bool) -> None:
         if state.state is not State.DRAINING:
             return
         if isinstance(event, wire.ErrorEvent):
@@ -274,15 +272,6 @@ class SocketWay:
             # A response that ended by itself while we asked to end it: an answer to the asking may still come.
             crossed = asked and event.response.status != "cancelled"
             state.feed(Input.MIXED_UP if crossed else Input.ENDED)
-
-    def _tell_closed(self, line: Line, cause: str) -> None:
-        age_s = round(line.state.age_ns(self._clock.mono_ns()) / 1e9, 3)
-        self._emitter.emit(ev.ConnectionClosed(age_s=age_s, cause=cause, session=self._session, connection=line.id))
-
-    def _close_soon(self, socket: WebSocket) -> None:
-        task = asyncio.create_task(socket.close(), name="websocket-close")
-        self._closing.add(task)
-        task.add_done_callback(self._closing.discard)
 
 
 def _says_limit(frame: bytes) -> bool:

@@ -68,13 +68,13 @@ class CallTimer:
 
     def sent(
         self, sent_ns: int, *, model: str, transport: ev.TransportKind, reuse: ev.Reuse, input_items: int, size: int,
-        size_full: int, warmup: bool, connection: str | None
+        size_full: int, warmup: bool, connection: str | None, lane: str | None
     ) -> None:  # fmt: skip
         """A create left at `sent_ns` with `size` bytes; with its whole input it would have had `size_full`."""
         self.attempts += 1
         self.bytes_up += size
         self._restart(sent_ns)
-        self._ids["connection"] = connection
+        self._ids["connection"], self._ids["lane"] = connection, lane
         self._emitter.emit(
             ev.CallSent(
                 model=model,

@@ -24,6 +24,10 @@ class Way(Protocol):
         """Telemetry id of the connection in use, None where there is none that lasts."""
 
     @property
+    def lane(self) -> str | None:
+        """Name of the lane on that connection, None for the default one."""
+
+    @property
     def reached(self) -> bool:
         """Whether the service ever answered on this way."""
 
@@ -50,6 +54,9 @@ class Way(Protocol):
 
     def claims(self, response_id: str | None) -> bool:
         """Whether an event that names this response (None: none) belongs to the request under way."""
+
+    def running(self) -> None:
+        """The response of the request under way has begun at the service (`response.in_progress`)."""
 
     async def succeeded(self, response_id: str, fields: Fields, log: ItemLog, count: int, output: list[bytes]) -> None:
         """The response ended well. Its input was the first `count` items of `log`; `response_id` "" if it had no

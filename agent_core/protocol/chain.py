@@ -48,6 +48,19 @@ class Chain:
         self._cause: Reuse = "full_resend"
         self._begun = False
         self._doubtful = False
+        self.forked = False
+        """The link is another lane's response; nothing of our own has ended well yet."""
+
+    @property
+    def response_id(self) -> str | None:
+        """The response that can be continued."""
+        return None if self._link is None else self._link.response_id
+
+    def copy(self) -> Chain:
+        """A chain for a fork: another lane that may continue the same response."""
+        fork = Chain()
+        fork._link, fork.forked = self._link, self._link is not None
+        return fork
 
     def plan(self, fields: bytes, log: ItemLog) -> Plan:
         """Decide for a request with the field digest `fields` and all items now in `log`. An empty delta is a
@@ -71,7 +84,7 @@ class Chain:
         """A response to an input of `input_items` items ended well with the items `output`: the next can continue
         it."""
         self._link = Link(response_id, fields, input_items + len(output), roll_all(input_digest, output))
-        self._cause, self._doubtful = "full_resend", False
+        self._cause, self._doubtful, self.forked = "full_resend", False, False
 
     def refused(self) -> None:
         """An error that started no response. The link stays, but a service may evict what a failed continuation

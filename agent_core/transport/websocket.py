@@ -1,9 +1,9 @@
 """The WebSocket shell: one socket to the service, whole text frames in and out.
 
-Owns the socket and the frames that nobody took yet. It decides nothing: what a frame means, and what to do when the
-socket is gone, is decided above. Frames are taken over in the event loop's own callback, so reading never stops while
-nobody waits (a close is seen before the next send, pings are answered), a burst wakes its consumer once, and no task
-is needed. Headers are never logged: the library gets a logger that leads nowhere.
+Owns the socket and the frames that nobody took yet, in one inbox per lane. It decides nothing: what a frame means, and
+what to do when the socket is gone, is decided above. Frames are taken over in the event loop's own callback, so reading
+never stops while nobody waits (a close is seen before the next send, pings are answered), a burst wakes its consumer
+once, and no task is needed. Headers are never logged: the library gets a logger that leads nowhere.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
+import msgspec
 import websockets.exceptions as ws_errors
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import DATA_OPCODES, Frame
@@ -48,17 +49,73 @@ PING_TIMEOUT_S: Final = 20.0
 CLOSE_TIMEOUT_S: Final = 1.0
 
 
+class _Head(msgspec.Struct):
+    stream_id: str | None = None
+
+
+_read_head: Final = msgspec.json.Decoder(_Head).decode
+
+
+class Inbox:
+    """The frames of one lane that nobody took yet. One consumer at a time may `receive`."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self.frames: list[bytes] = []
+        self.waiting_bytes = 0
+        self.waiter: asyncio.Future[None] | None = None
+
+    async def receive(self, silence_s: float | None = None) -> list[bytes]:
+        """All frames that came since the last time, at least one; waits for it.
+
+        Raises ConnectionLost once the socket is gone and all its frames were taken, or after `silence_s` seconds
+        without a frame (None: waits as long as the peer answers pings).
+        """
+        if not self.frames:
+            if self._connection.lost is None:
+                await self._wait(silence_s)
+            if not self.frames and self._connection.lost is not None:
+                raise self._connection.lost
+        return self.take()
+
+    def take(self) -> list[bytes]:
+        """The frames that came since the last time, maybe none. Never waits."""
+        frames, self.frames = self.frames, []
+        self._connection.taken(self.waiting_bytes)
+        self.waiting_bytes = 0
+        return frames
+
+    def put_back(self, frames: list[bytes]) -> None:
+        """Frames that were taken and belong to nobody yet: the next `receive` or `take` gives them first."""
+        self.frames[:0] = frames
+
+    def wake(self) -> None:
+        if self.waiter is not None and not self.waiter.done():
+            self.waiter.set_result(None)
+
+    async def _wait(self, silence_s: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        waiter = self.waiter = loop.create_future()
+        timer = None if silence_s is None else loop.call_later(silence_s, _silent, waiter, silence_s)
+        try:
+            await waiter
+        finally:
+            self.waiter = None
+            if timer is not None:
+                timer.cancel()
+
+
 class _Connection(ClientConnection):
-    """The library's connection, with a list of whole messages in place of its queue of frames.
+    """The library's connection, with lists of whole messages in place of its queue of frames.
 
     The library hands every frame through a queue and a wake-up, which costs more than all that is done with a delta.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.frames: list[bytes] = []
+        self.inbox = Inbox(self)
+        self.lanes: dict[str, Inbox] = {}
         self.waiting_bytes = 0
-        self.waiter: asyncio.Future[None] | None = None
         self.lost: ConnectionLost | None = None
         self.held_up = False
         self._parts: list[bytes] = []
@@ -74,9 +131,13 @@ class _Connection(ClientConnection):
                 return
             data = b"".join(self._parts)
             self._parts.clear()
-        self.frames.append(data)
+        inbox = self._inbox_of(data) if self.lanes else self.inbox
+        if inbox is None:
+            return
+        inbox.frames.append(data)
+        inbox.waiting_bytes += len(data)
         self.waiting_bytes += len(data)
-        self.wake()
+        inbox.wake()
         if self.waiting_bytes > MAX_WAITING_BYTES and not self.held_up:
             self.held_up = True
             self.transport.pause_reading()
@@ -84,22 +145,28 @@ class _Connection(ClientConnection):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self.lost = _closed(self.close_exc)
-        self.wake()
+        for inbox in (self.inbox, *self.lanes.values()):
+            inbox.wake()
 
-    def wake(self) -> None:
-        if self.waiter is not None and not self.waiter.done():
-            self.waiter.set_result(None)
-
-    def take(self) -> list[bytes]:
-        frames, self.frames, self.waiting_bytes = self.frames, [], 0
-        if self.held_up:
+    def taken(self, size: int) -> None:
+        self.waiting_bytes -= size
+        if self.held_up and self.waiting_bytes <= MAX_WAITING_BYTES:
             self.held_up = False
             self.transport.resume_reading()
-        return frames
+
+    def _inbox_of(self, data: bytes) -> Inbox | None:
+        """The inbox of the frame's lane; None if nobody has that lane (any more)."""
+        if b'"stream_id"' not in data:
+            return self.inbox
+        try:
+            lane = _read_head(data).stream_id
+        except msgspec.DecodeError:
+            return self.inbox
+        return self.inbox if lane is None else self.lanes.get(lane)
 
 
 class WebSocket:
-    """An open socket. One consumer at a time may `receive`."""
+    """An open socket. `receive`, `take` and `put_back` are those of the default lane's inbox."""
 
     def __init__(self, socket: _Connection, *, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
         self._socket = socket
@@ -177,26 +244,24 @@ class WebSocket:
             raise _closed(closed) from None
 
     async def receive(self, silence_s: float | None = None) -> list[bytes]:
-        """All frames that came since the last time, at least one; waits for it.
-
-        Raises ConnectionLost once the socket is gone and all its frames were taken, or after `silence_s` seconds
-        without a frame (None: waits as long as the peer answers pings).
-        """
-        socket = self._socket
-        if not socket.frames:
-            if socket.lost is None:
-                await self._wait(silence_s)
-            if not socket.frames and socket.lost is not None:
-                raise socket.lost
-        return socket.take()
+        return await self._socket.inbox.receive(silence_s)
 
     def take(self) -> list[bytes]:
-        """The frames that came since the last time, maybe none. Never waits."""
-        return self._socket.take()
+        return self._socket.inbox.take()
 
     def put_back(self, frames: list[bytes]) -> None:
-        """Frames that were taken and belong to nobody yet: the next `receive` or `take` gives them first."""
-        self._socket.frames[:0] = frames
+        self._socket.inbox.put_back(frames)
+
+    def open_lane(self, lane: str | None) -> Inbox:
+        """Where the frames of `lane` (None: the default one) come in from now on."""
+        if lane is None:
+            return self._socket.inbox
+        return self._socket.lanes.setdefault(lane, Inbox(self._socket))
+
+    def close_lane(self, lane: str | None) -> None:
+        """Nobody has this lane any more: what still comes for it is dropped."""
+        if lane is not None and (inbox := self._socket.lanes.pop(lane, None)) is not None:
+            inbox.take()
 
     async def close(self) -> None:
         """Close with the closing handshake; takes at most about `CLOSE_TIMEOUT_S`."""
@@ -208,17 +273,6 @@ class WebSocket:
     def abort(self) -> None:
         """Drop the socket at once, without a closing handshake."""
         self._socket.transport.abort()
-
-    async def _wait(self, silence_s: float | None) -> None:
-        loop = asyncio.get_running_loop()
-        waiter = self._socket.waiter = loop.create_future()
-        timer = None if silence_s is None else loop.call_later(silence_s, _silent, waiter, silence_s)
-        try:
-            await waiter
-        finally:
-            self._socket.waiter = None
-            if timer is not None:
-                timer.cancel()
 
 
 def _silent(waiter: asyncio.Future[None], silence_s: float) -> None:

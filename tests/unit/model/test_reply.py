@@ -18,7 +18,9 @@ from tests.support import model_events as make
 
 def reply() -> Reply:
     clock = SystemClock()
-    return Reply(CallTimer(clock, Emitter(NullSink(), clock, "test"), Pace(), {}), lambda response_id: True)
+    return Reply(
+        CallTimer(clock, Emitter(NullSink(), clock, "test"), Pace(), {}), lambda response_id: True, lambda: None
+    )
 
 
 def feed(*events: dict[str, Any]) -> tuple[Reply, list[CallItem]]:
@@ -63,7 +65,7 @@ def test_events_that_nobody_knows_pass_unseen() -> None:
 def test_events_of_another_response_are_passed_over() -> None:
     clock = SystemClock()
     timer = CallTimer(clock, Emitter(NullSink(), clock, "test"), Pace(), {})
-    into = Reply(timer, lambda response_id: response_id != "resp_0")
+    into = Reply(timer, lambda response_id: response_id != "resp_0", lambda: None)
     late = {"type": "response.completed", "response": make.response("resp_0", "completed")}
     for event in [late, *make.started("resp_1"), late]:
         assert into.read(json.dumps(event).encode()) is None

@@ -51,6 +51,7 @@ class Bench:
             size_full=900,
             warmup=False,
             connection="conn_1",
+            lane=None,
         )
 
     def batch(self, *deltas: tuple[Any, int], after_ms: float = 0.0) -> None:

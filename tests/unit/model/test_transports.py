@@ -22,7 +22,7 @@ THREE = make.ladder("resp_3", make.message("three"))
 
 async def until_connected(talk: Talk) -> None:
     """Wait until the connection that is opened ahead stands."""
-    task = talk.session._socket._spare
+    task = talk.session._shared.connections._spare
     assert task is not None
     await asyncio.wait([task], timeout=10)
 
@@ -79,8 +79,8 @@ async def test_a_connection_that_was_opened_ahead_and_died_is_not_used() -> None
         talk.clock.jump(54 * 60 + 30)
         await talk.call(make.tool_output())
         await until_connected(talk)
-        assert talk.session._socket._spare is not None
-        await talk.lost((await talk.session._socket._spare).socket)
+        assert talk.session._shared.connections._spare is not None
+        await talk.lost((await talk.session._shared.connections._spare).socket)
         talk.clock.jump(60)
         result = await talk.call(make.user("2"))
         assert service.creates[2].connection == 3
