@@ -20,6 +20,9 @@ from agent_core.errors import ConfigError
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
 
+TARGETS = ("ttft_ms", "tpot_ms", "overhead_ms", "turn_ms")
+"""What a target can be set for: time to first token, time per output token, overhead of a call, a whole turn."""
+
 _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 
@@ -37,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     deny: tuple[str, ...] = ()
     hub_url: str | None = None
     telemetry_content: bool = False
+    targets: Mapping[str, float] = msgspec.field(default_factory=dict)
     max_calls: int = 200
     max_minutes: float = 60.0
     max_tokens: int = 0
@@ -119,6 +123,12 @@ def _switch(value: Any) -> bool:
     return value
 
 
+def _targets(value: Any) -> Mapping[str, float]:
+    if not isinstance(value, dict) or not set(value) <= set(TARGETS):
+        raise ValueError
+    return {key: _number(0, 1e9)(entry) for key, entry in value.items()}
+
+
 def _tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
         raise ValueError
@@ -150,6 +160,9 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a URL that starts with http:// or https://", doc="Team hub that telemetry is pushed to."),
     Setting(key="telemetry.content", field="telemetry_content", parse=_switch,
             expected="true or false", doc="Keep prompts, answers and tool output in telemetry files of their own."),
+    Setting(key="targets", field="targets", parse=_targets,
+            expected=f"numbers of milliseconds, 0 or more, for some of {', '.join(TARGETS)}",
+            doc="What a good turn is: goodput counts the turns whose calls all met them."),
     Setting(key="limits.calls", field="max_calls", parse=_count,
             expected="a whole number, 0 or more", doc="Calls of one turn. 0: no limit."),
     Setting(key="limits.minutes", field="max_minutes", parse=_number(0, 10_000),
