@@ -28,6 +28,14 @@ class Frame(msgspec.Struct, frozen=True):
     data: bytes
 
 
+class TotalsNow(msgspec.Struct, frozen=True):
+    """`Totals` as JSON and the second they are of; `busy`: tokens flow, so that each second is told."""
+
+    at_s: int
+    data: bytes
+    busy: bool
+
+
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """Everything the page of now shows, as of `cursor`."""
 
@@ -48,7 +56,7 @@ class Frames:
         self._frames: dict[tuple[str | None, str, tuple[str, ...]], Frame | None] = {}
         self._rows: dict[tuple[str, str], bytes | None] = {}
         self._shown: dict[str | None, tuple[dict[str, Member], int]] = {}
-        self._totals: dict[str | None, tuple[int, bytes]] = {}
+        self._totals: dict[str | None, TotalsNow] = {}
 
     def next(self, after: str, team: str | None, turns: tuple[str, ...]) -> Frame | None:
         """What changed after a position on the page of now and in `turns`; None if nothing that is shown did."""
@@ -58,12 +66,13 @@ class Frames:
             self._frames[key] = self._make(after, team, turns)
         return self._frames[key]
 
-    def totals(self, team: str | None) -> tuple[int, bytes]:
-        """The totals as JSON, made anew at most once a second, and the second they are of."""
+    def totals(self, team: str | None) -> TotalsNow:
+        """The totals, made anew at most once a second."""
         now_s = self._hub.now_ns() // 1_000_000_000
         found = self._totals.get(team)
-        if found is None or found[0] != now_s:
-            found = self._totals[team] = (now_s, _encode(self.make_totals(team)))
+        if found is None or found.at_s != now_s:
+            totals = self.make_totals(team)
+            found = self._totals[team] = TotalsNow(now_s, _encode(totals), totals.rate > 0)
         return found
 
     def snapshot(self, team: str | None) -> Snapshot:

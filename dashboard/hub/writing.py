@@ -40,6 +40,8 @@ class Writing:
         """Last durable sequence by source."""
         self.waiting_events = 0
         self.waiting_bytes = 0
+        self.written = 0
+        """Units written."""
         self.failures = 0
         self.last_error: StoreError | None = None
         """Of the last attempt; None if it succeeded."""
@@ -94,6 +96,13 @@ class Writing:
         except TimeoutError:
             raise StoreError("the hub's store is too slow", code="store_busy") from None
 
+    async def wait_written(self, since: int, timeout_s: float) -> None:
+        """Wait until more units are written than `since`, or for `timeout_s` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                while self.written == since:
+                    await asyncio.shield(self._attempt)
+
     async def _run(self) -> None:
         while True:
             if self._failed is None and not self._pending:
@@ -124,6 +133,7 @@ class Writing:
                 log.error("the hub can't write, agents are asked to wait: %s", failure.message)
         else:
             self._failed = None
+            self.written += 1
             self.waiting_events -= len(flush.events)
             self.waiting_bytes -= sum(len(row.body) for row in flush.events)
             for source in flush.sources.values():

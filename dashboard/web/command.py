@@ -1,0 +1,103 @@
+"""What `loopline web` and `loopline web token` do: plain functions with the options as typed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+from agent_core import __version__
+from agent_core.clock import SystemClock
+from agent_core.config import state_dir
+from dashboard import format as fmt
+from dashboard.hub import auth
+from dashboard.hub.sqlite_people import SqlitePeople
+from dashboard.hub.store import store_folder
+from dashboard.web.launch import Running, WebOptions, serve_until_signal
+
+DEFAULT_PORT = 4646
+
+
+def web_command(
+    *,
+    host: str = "127.0.0.1",
+    port: int = DEFAULT_PORT,
+    public_url: str | None = None,
+    store: str | None = None,
+    ready_file: Path | None = None,
+    open_browser: bool = False,
+) -> int:
+    """Serve the dashboard until a signal; gives the exit code.
+
+    Raises ConfigError (options, address, no token for an address that others reach), StateError and StoreError.
+    """
+    _log_to_stderr()
+    state = state_dir(os.environ)
+    options = WebOptions(
+        host=host, port=port, public_url=public_url, folder=store_folder(store, state), state_dir=state,
+        ready_file=ready_file, version=__version__,
+    )  # fmt: skip
+
+    def announce(running: Running) -> None:
+        _say(f"loopline web: {running.url}")
+        if sys.stderr.isatty():
+            _say(f"  this link signs you in, once: {running.link}")
+        if not running.parts.site.loopback and public_url is None and host in ("", "0.0.0.0", "::"):
+            _say("  others are refused until --public-url says how they reach it")
+        if open_browser:
+            webbrowser.open(running.link)
+
+    asyncio.run(serve_until_signal(options, announce))
+    return 0
+
+
+def token_add(name: str, *, role: str = "viewer", team: str, store: str | None = None) -> int:
+    """Make a token and print it on stdout, this once. Raises UsageError for names, roles and teams that can't be."""
+    people = _people(store)
+    try:
+        print(auth.add_token(people, SystemClock(), name, role, team))  # noqa: T201
+    finally:
+        people.close()
+    return 0
+
+
+def token_list(*, store: str | None = None) -> int:
+    """Print the tokens, one a line: name, role, team, when it was made, and whether it was revoked."""
+    people = _people(store)
+    try:
+        tokens = people.tokens()
+    finally:
+        people.close()
+    for token in tokens:
+        made = fmt.date_and_time(token.created_us * 1000)
+        state = "revoked" if token.revoked_us is not None else "valid"
+        print(f"{token.name:<24} {token.role:<9} {token.team:<16} {made}  {state}")  # noqa: T201
+    if not tokens:
+        _say("no tokens yet; make one with: loopline web token add NAME --role viewer --team TEAM")
+    return 0
+
+
+def token_revoke(name: str, *, store: str | None = None) -> int:
+    """Revoke a token; a running hub ends its sessions and streams at once. Raises AuthError if there is none."""
+    people = _people(store)
+    try:
+        auth.revoke_token(people, SystemClock(), name)
+    finally:
+        people.close()
+    return 0
+
+
+def _people(store: str | None) -> SqlitePeople:
+    return SqlitePeople(store_folder(store, state_dir(os.environ)))
+
+
+def _log_to_stderr() -> None:
+    """Warnings and errors of ours, one a line; requests that are refused are among them."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)  # noqa: T201

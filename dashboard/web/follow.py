@@ -1,0 +1,82 @@
+"""Feeds this machine's journals to the hub, as if an agent pushed them: live, without a token, without set-up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from agent_core.telemetry.events import Content, Event
+from agent_core.telemetry.reader import Cursor
+from dashboard.feed import JournalFollower
+from dashboard.hub.auth import LOCAL_TEAM
+from dashboard.hub.core import Hub
+from dashboard.hub.ingest import Batch, Refused, problem_of
+from dashboard.hub.records import DAY_US, day_of
+from dashboard.hub.store import People, StoreError
+
+log = logging.getLogger(__name__)
+
+AGENT = "this machine"
+RETRY_S = 2.0
+_FINISHED = "local.finished"
+
+
+async def follow_journals(hub: Hub, people: People, state_dir: Path) -> None:
+    """Runs until it is cancelled. Journals of days that the hub would not keep are left unread."""
+    finished = _finished(people)
+    seqs = {
+        record.source: record.seq for record in hub.roster.sources.values() if record.team == LOCAL_TEAM and record.seq
+    }
+    since = day_of(hub.now_us() - hub.settings.raw_days * DAY_US)
+    follower = JournalFollower(state_dir, since=since, cursor=Cursor(seqs, set(finished)), clock=hub.clock)
+    told = 0
+    async with contextlib.aclosing(follower.batches()) as batches:
+        async for batch in batches:
+            for one in _by_source(batch.events):
+                await _take(hub, one)
+            if batch.ended:
+                finished |= set(batch.ended)
+                with contextlib.suppress(StoreError):
+                    people.put_value(_FINISHED, msgspec.json.encode(sorted(finished)))
+            for notice in follower.notices[told:]:
+                log.warning("a journal is left out: %s", notice)
+            told = len(follower.notices)
+
+
+async def _take(hub: Hub, batch: Batch) -> None:
+    """Until the hub has it: a journal is not lost because a disk is full for a while."""
+    while True:
+        try:
+            await hub.accept(LOCAL_TEAM, AGENT, batch)
+        except Refused as refused:
+            hub.counters.refused[refused.code] += 1
+            if refused.retry_after_s is None:
+                log.warning("a journal can't be taken: %s", refused.code)
+                return
+            await asyncio.sleep(RETRY_S)
+        else:
+            return
+
+
+def _by_source(events: list[Event]) -> Iterator[Batch]:
+    """Batches in order; what can't be folded is passed over."""
+    found: dict[str, list[Event]] = {}
+    for event in events:
+        found.setdefault(event.source, []).append(event)
+    for source, some in found.items():
+        fit = [event for event in some if not isinstance(event, Content) and not problem_of(event)]
+        yield Batch(source, fit, some[-1].seq, len(some) - len(fit))
+
+
+def _finished(people: People) -> set[str]:
+    """Sources whose process is gone and whose journals were read to their end."""
+    try:
+        kept = people.value(_FINISHED)
+        return set() if kept is None else set(msgspec.json.decode(kept, type=list[str]))
+    except (StoreError, msgspec.DecodeError):
+        return set()

@@ -1,0 +1,79 @@
+"""How the hub itself is doing: for the settings page, `/api/health` and the gauges of `/metrics`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dashboard.hub.store import StoreError
+from dashboard.web.parts import Parts
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    uptime_s: int
+    writes: str
+    """`ok`, or the code of the error that keeps the hub from writing."""
+    waiting_events: int
+    """Taken and not yet durable."""
+    write_failures: int
+    events: int
+    """Taken since the hub began."""
+    repeated: int
+    refused: int
+    unfit: int
+    sources: int
+    in_memory: int
+    streams: int
+    resyncs: int
+    coalesced: int
+    """Changes that browsers got as one."""
+    slow_closed: int
+    days: int
+    first_day: str
+    disk_bytes: int
+    retention_backlog: bool
+    follows_local: bool
+
+
+async def health_of(parts: Parts) -> Health:
+    hub, live, counters = parts.hub, parts.hub.live, parts.hub.counters
+    try:
+        days, disk_bytes = await hub.ask(hub.store.days), await hub.ask(hub.store.disk_bytes)
+    except StoreError:
+        days, disk_bytes = [], 0
+    return Health(
+        version=parts.version,
+        uptime_s=(hub.now_us() - hub.began_us) // 1_000_000,
+        writes="ok" if hub.writing.last_error is None else hub.writing.last_error.code,
+        waiting_events=hub.writing.waiting_events,
+        write_failures=hub.writing.failures,
+        events=counters.events,
+        repeated=counters.repeated,
+        refused=sum(counters.refused.values()),
+        unfit=counters.unfit,
+        sources=len(hub.roster.sources),
+        in_memory=len(hub.roster),
+        streams=live.readers,
+        resyncs=live.resyncs,
+        coalesced=max(0, live.marked * max(1, live.readers) - live.sent) if live.readers else 0,
+        slow_closed=live.closed_slow,
+        days=len(days),
+        first_day=days[0] if days else "",
+        disk_bytes=disk_bytes,
+        retention_backlog=hub.expired.backlog,
+        follows_local=parts.local,
+    )
+
+
+def gauges(health: Health) -> dict[str, float]:
+    """Of `/metrics`: bounded, and without a word about any team."""
+    return {
+        "uptime_seconds": health.uptime_s,
+        "writes_ok": float(health.writes == "ok"),
+        "waiting_events": health.waiting_events,
+        "sources": health.sources,
+        "sources_in_memory": health.in_memory,
+        "dashboard_subscribers": health.streams,
+        "disk_bytes": health.disk_bytes,
+        "retention_backlog": float(health.retention_backlog),
+    }

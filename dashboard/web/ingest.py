@@ -1,0 +1,84 @@
+"""`/api/ingest`: agents push batches, and ask how far they are."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from http import HTTPStatus
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from agent_core.telemetry.events import SCHEMA_VERSION
+from dashboard.hub.auth import ALL_TEAMS, LOCAL_TEAM, Identity
+from dashboard.hub.ingest import MAX_BODY_BYTES, MAX_EVENTS, Refused, read_batch
+from dashboard.web.access import IngestApi, read_body
+from dashboard.web.parts import Parts, parts_of
+from dashboard.web.replies import WebError, error_reply, json_reply
+
+log = logging.getLogger(__name__)
+
+BODY_S = 20.0
+"""How long an agent may take to send its body."""
+_BIG = 256 << 10
+"""Bodies from this size on are read in a thread."""
+
+router = APIRouter()
+
+
+@router.get("/api/ingest")
+async def acked(request: Request, identity: IngestApi) -> Response:
+    """How far a source is (`?source=`), and what this hub takes."""
+    parts = parts_of(request)
+    source = request.query_params.get("source", "")
+    try:
+        seq = parts.hub.acked(team_of(identity), source) if source else 0
+    except Refused as refused:
+        return _refusal(parts, identity, refused)
+    limits = {"events": MAX_EVENTS, "bytes": MAX_BODY_BYTES}
+    return json_reply({"acked": seq, "schema": SCHEMA_VERSION, "content": False, "limits": limits})
+
+
+@router.post("/api/ingest")
+async def ingest(request: Request, identity: IngestApi) -> Response:
+    """Take a batch of one source; the answer's `acked` is the last sequence that is durable."""
+    parts = parts_of(request)
+    try:
+        async with asyncio.timeout(BODY_S):
+            body = await read_body(request, MAX_BODY_BYTES)
+    except TimeoutError:
+        raise WebError(HTTPStatus.REQUEST_TIMEOUT, "too_slow", "The body did not come in time.") from None
+    encoding = request.headers.get("content-encoding", "")
+    try:
+        if len(body) < _BIG:
+            batch = read_batch(body, encoding)
+        else:
+            batch = await asyncio.to_thread(read_batch, body, encoding)
+        wait_s = parts.ingest_rate.take(batch.source, parts.hub.clock.mono_ns())
+        if wait_s:
+            raise Refused(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too_many_batches",
+                "Send larger batches, less often.",
+                retry_after_s=wait_s,
+            )
+        seq = await parts.hub.accept(team_of(identity), identity.name, batch)
+    except Refused as refused:
+        return _refusal(parts, identity, refused)
+    return json_reply({"acked": seq})
+
+
+def team_of(identity: Identity) -> str:
+    """The team that what somebody pushes belongs to; of who sees all teams, this machine's."""
+    return LOCAL_TEAM if identity.team == ALL_TEAMS else identity.team
+
+
+def _refusal(parts: Parts, identity: Identity, refused: Refused) -> Response:
+    parts.hub.counters.refused[refused.code] += 1
+    if refused.retry_after_s is None:
+        log.warning("a batch of %s was refused: %s", identity.name, refused.code)
+        if parts.refusals.take(f"{identity.name} {refused.code}", parts.hub.clock.mono_ns()) == 0:
+            parts.auth.audit(identity.name, "ingest.refused", refused.code)
+    error = WebError(refused.status, refused.code, refused.message, retry_after_s=refused.retry_after_s)
+    return error_reply(error)

@@ -1,0 +1,132 @@
+"""One run of the web dashboard: store, hub, app and server put together, and taken apart in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent_core.clock import Clock, SystemClock
+from agent_core.errors import ConfigError
+from dashboard.hub.auth import Auth, Launch, new_launch
+from dashboard.hub.core import Hub
+from dashboard.hub.frames import Frames
+from dashboard.hub.settings import read_settings
+from dashboard.hub.sqlite_people import SqlitePeople
+from dashboard.hub.sqlite_store import SqliteStore
+from dashboard.web.app import build_app
+from dashboard.web.assets import Assets
+from dashboard.web.follow import follow_journals
+from dashboard.web.origin import is_loopback, site_of
+from dashboard.web.pages.common import environment
+from dashboard.web.parts import Parts
+from dashboard.web.server import Server, listen
+
+
+@dataclass(frozen=True)
+class WebOptions:
+    """`host` and `port` to listen on (0: any free port); `folder` of the store; `state_dir` whose journals are followed
+    on a loopback address; `ready_file` None: none is written."""
+
+    host: str
+    port: int
+    public_url: str | None
+    folder: Path
+    state_dir: Path
+    ready_file: Path | None = None
+    version: str = ""
+    clock: Clock = field(default_factory=SystemClock)
+
+
+@dataclass(frozen=True)
+class Running:
+    """What is reachable where. `link` signs a browser in once."""
+
+    url: str
+    link: str
+    launch: Launch
+    parts: Parts
+
+
+@contextlib.asynccontextmanager
+async def running_web(options: WebOptions) -> AsyncIterator[Running]:
+    """Serves within. Raises ConfigError for options that can't be, StateError or StoreError for a store that can't."""
+    local = is_loopback(options.host)
+    people = SqlitePeople(options.folder)
+    try:
+        if not local and not any(token.revoked_us is None for token in people.tokens()):
+            raise ConfigError(
+                "--host", "", "a loopback address, as long as there is no token", got=options.host,
+                hint="loopline web token add NAME --role admin --team TEAM",
+            )  # fmt: skip
+        async with contextlib.AsyncExitStack() as stack:
+            listener = listen(options.host, options.port)
+            stack.callback(listener.close)
+            site = site_of(options.host, listener.getsockname()[1], options.public_url)
+            store = SqliteStore(options.folder)
+            stack.callback(store.close)
+            hub = Hub(store, options.clock, read_settings(people.value("settings")))
+            launch, assets = new_launch(), Assets()
+            parts = Parts(
+                hub=hub, people=people, auth=Auth(people, options.clock, launch), frames=Frames(hub), site=site,
+                assets=assets, pages=environment(assets), local=local, version=options.version,
+            )  # fmt: skip
+            server = Server(build_app(parts), listener)
+            parts.abort = server.abort
+            await hub.start()
+            stack.push_async_callback(hub.stop)
+            if local:
+                following = asyncio.create_task(follow_journals(hub, people, options.state_dir), name="follow")
+                stack.push_async_callback(_cancelled, following)
+            await stack.enter_async_context(server.running())
+            stack.callback(parts.stopping.set)
+            running = Running(site.url, f"{site.url}/login?code={launch.code}", launch, parts)
+            if options.ready_file is not None:
+                write_ready_file(options.ready_file, running)
+            yield running
+    finally:
+        people.close()
+
+
+async def serve_until_signal(options: WebOptions, announce: Callable[[Running], None]) -> None:
+    """Serve until SIGTERM or SIGINT; `announce` is called once it can be reached."""
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, ended.set)
+    try:
+        async with running_web(options) as running:
+            announce(running)
+            await ended.wait()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(number)
+
+
+def write_ready_file(path: Path, running: Running) -> None:
+    """For scripts of the same user: where it is, and the secrets of this launch. Owner-only, and whole or not there."""
+    ready = {
+        "url": running.url,
+        "pid": os.getpid(),
+        "link": running.link,
+        "secret": running.launch.secret,
+        "ingest_token": running.launch.ingest_token,
+    }
+    private = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        fd = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "w") as file:
+            json.dump(ready, file)
+        private.replace(path)
+    except OSError as error:
+        raise ConfigError("--ready-file", "", "a file that can be written", got=error.strerror or str(path)) from None
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait([task])

@@ -1,0 +1,177 @@
+// Charts over uPlot. Their data stands in the page: a list or a table that is there without any script.
+
+const MAX_POINTS = 900;
+const COLOURS = ["--inference", "--overhead", "--tools", "--approval", "--other", "--warning", "--error"];
+const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4]];
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+function written(unit, value) {
+  if (value === null || value === undefined) return "–";
+  if (unit === "ms") return value < 1000 ? `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms` : `${(value / 1000).toFixed(2)} s`;
+  if (unit === "rate") return `${value < 10 ? value.toFixed(1) : Math.round(value)} tok/s`;
+  if (unit === "share") return `${(value * 100).toFixed(0)} %`;
+  if (unit === "usd") return `$${value < 0.01 ? value.toFixed(4) : value.toFixed(2)}`;
+  return Math.round(value).toLocaleString("en");
+}
+
+function axes(unit) {
+  const line = { stroke: colour("--text-2"), grid: { stroke: colour("--tick"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
+  return [
+    { ...line, space: 72 },
+    { ...line, size: 72, space: 32, values: (_, ticks) => ticks.map((tick) => written(unit, tick)) },
+  ];
+}
+
+function width(host) {
+  return Math.max(240, host.getBoundingClientRect().width);
+}
+
+// The rate of now: a window of fixed length that moves on with the clock.
+export class RateChart {
+  #figure;
+  #host;
+  #span;
+  #x = [];
+  #y = [];
+  #plot = null;
+  #frame = 0;
+
+  constructor(figure) {
+    this.#figure = figure;
+    this.#host = figure.querySelector(".plot");
+    this.#span = Number(figure.dataset.span);
+    for (const point of figure.querySelectorAll(".points > li")) {
+      this.#x.push(Number(point.dataset.x));
+      this.#y.push(Number(point.dataset.y));
+    }
+    this.#draw();
+    new ResizeObserver(() => this.#plot?.setSize({ width: width(this.#host), height: 132 })).observe(this.#host);
+  }
+
+  add(atS, rate) {
+    if (this.#x.length && atS <= this.#x[this.#x.length - 1]) return;
+    if (this.#x.length && atS - this.#x[this.#x.length - 1] > 2) {
+      this.#x.push(this.#x[this.#x.length - 1] + 1, atS - 1);
+      this.#y.push(0, 0);
+    }
+    this.#x.push(atS);
+    this.#y.push(rate);
+    while (this.#x.length > MAX_POINTS) {
+      this.#x.shift();
+      this.#y.shift();
+    }
+    this.#row(atS, rate);
+    this.#queue(atS);
+  }
+
+  tick(nowS) {
+    this.#queue(nowS);
+  }
+
+  themed() {
+    this.#plot?.destroy();
+    this.#draw();
+  }
+
+  #queue(nowS) {
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.#plot.setData([this.#x, this.#y], false);
+      this.#plot.setScale("x", { min: nowS - this.#span, max: nowS });
+      const highest = Math.max(10, ...this.#y.filter((_, index) => this.#x[index] >= nowS - this.#span));
+      this.#plot.setScale("y", { min: 0, max: highest * 1.1 });
+    });
+  }
+
+  #draw() {
+    const nowS = Date.now() / 1000;
+    const options = {
+      width: width(this.#host), height: 132, legend: { show: false }, cursor: { show: false },
+      scales: { x: { time: true, auto: false, range: [nowS - this.#span, nowS] }, y: { auto: false, range: [0, Math.max(10, ...this.#y) * 1.1] } },
+      axes: axes("rate"),
+      series: [{}, { stroke: colour("--inference"), width: 1, fill: `color-mix(in srgb, ${colour("--inference")} 18%, transparent)`, points: { show: false } }],
+    };
+    options.scales.x.range = (_, min, max) => [min, max];
+    options.scales.y.range = (_, min, max) => [min, max];
+    this.#plot = new uPlot(options, [this.#x, this.#y], this.#host);
+    this.#queue(nowS);
+  }
+
+  #row(atS, rate) {
+    if (atS % 30) return;
+    const body = this.#figure.querySelector("tbody");
+    const line = document.createElement("tr");
+    const [time, value] = [document.createElement("td"), document.createElement("td")];
+    time.textContent = new Date(atS * 1000).toLocaleTimeString();
+    value.textContent = written("rate", rate);
+    value.className = "num";
+    line.append(time, value);
+    body.append(line);
+    while (body.children.length > 30) body.firstElementChild.remove();
+  }
+}
+
+// A measure over time, from the table beneath it.
+export class TrendChart {
+  #figure;
+  #host;
+  #plot = null;
+
+  constructor(figure, marker) {
+    this.#figure = figure;
+    this.#host = figure.querySelector(".plot");
+    this.marker = marker;
+    figure.querySelector("details").open = false;
+    this.#draw();
+    new ResizeObserver(() => this.#plot?.setSize({ width: width(this.#host), height: 168 })).observe(this.#host);
+  }
+
+  themed() {
+    this.#plot.destroy();
+    this.#draw();
+  }
+
+  #draw() {
+    const { unit, band, since, until } = this.#figure.dataset;
+    const names = [...this.#figure.querySelectorAll("thead th")].slice(1).map((head) => head.textContent);
+    const rows = [...this.#figure.querySelectorAll("tbody tr")];
+    const number = (text) => (text === "" ? null : Number(text));
+    const data = [rows.map((row) => Number(row.dataset.x)), ...names.map((_, index) => rows.map((row) => number(row.children[index + 1].dataset.y)))];
+    const isBand = band === "true";
+    const series = names.map((name, index) => {
+      const stroke = colour(isBand ? "--inference" : COLOURS[index % COLOURS.length]);
+      const edge = isBand && index === 1;
+      return {
+        label: name, stroke: edge ? `color-mix(in srgb, ${stroke} 45%, transparent)` : stroke, width: edge ? 1 : 1.5,
+        dash: isBand ? [] : DASHES[index % DASHES.length], points: { show: rows.length < 40, size: 5 }, value: (_, value) => written(unit, value),
+      };
+    });
+    const options = {
+      width: width(this.#host), height: 168, axes: axes(unit), series: [{ label: "Time" }, ...series],
+      scales: { x: { time: true, range: [Number(since), Number(until)] }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), unit === "share" ? 1 : Math.max(max ?? 0, 0.0001) * 1.08] } },
+      bands: isBand ? [{ series: [2, 1], fill: `color-mix(in srgb, ${colour("--inference")} 14%, transparent)` }] : [],
+      cursor: { sync: { key: "trends" }, drag: { x: false, y: false } }, legend: { live: true },
+      hooks: { draw: [(plot) => this.#mark(plot)] },
+    };
+    this.#plot = new uPlot(options, data, this.#host);
+  }
+
+  #mark(plot) {
+    if (!this.marker) return;
+    const x = Math.round(plot.valToPos(this.marker, "x", true));
+    if (x < plot.bbox.left || x > plot.bbox.left + plot.bbox.width) return;
+    const context = plot.ctx;
+    context.save();
+    context.strokeStyle = colour("--text");
+    context.setLineDash([4, 4]);
+    context.beginPath();
+    context.moveTo(x, plot.bbox.top);
+    context.lineTo(x, plot.bbox.top + plot.bbox.height);
+    context.stroke();
+    context.restore();
+  }
+}
