@@ -95,6 +95,11 @@ def batches(calls: Sequence[Call], kind: dict[str, Kind]) -> Iterator[list[Call]
         yield group
 
 
+def item_type(item: bytes) -> str:
+    """The item's `type`, "" where it has none."""
+    return next((read.type for read in _read([item])), "")
+
+
 def _read(items: Iterable[bytes]) -> Iterator[_Item]:
     for raw in items:
         try:

@@ -2,29 +2,33 @@
 
 One file per session, JSON lines: a `session` header, then `item` and `turn` records in the order they happened. A
 record is written before its effect is acted on, in one `write`, so a killed process leaves whole lines and at most one
-torn last line, which loading cuts off. The `History` owns its file; only the hosting process writes it.
+torn last line, which loading cuts off. A `compacted` record starts the context anew: what is before it stays in the
+file and is sent no more. The `History` owns its file; only the hosting process writes it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
+from agent_core.agent.calls import item_type
 from agent_core.errors import StateError
 from agent_core.protocol.item_log import Items
 
 
 class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
-    """First line of the file. `created` is RFC 3339, `roots` absolute folders."""
+    """First line of the file. `created` is RFC 3339, `roots` absolute folders. `base_url` is the service's, "" the
+    embedded one's; None: not known."""
 
     v: int = 1
     id: str
     created: str
     roots: tuple[str, ...]
     model: str
+    base_url: str | None = None
 
 
 class ItemRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="item"):
@@ -40,20 +44,29 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", ta
     text: str = ""
 
 
+class CompactedRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="compacted"):
+    """`items` take the place of all items before them. `how`: standalone (by the service) or local."""
+
+    items: list[msgspec.Raw]
+    how: str
+    turn: str | None = None
+
+
 class TitleRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="title"):
     """The title that a user gave; the last one counts."""
 
     title: str
 
 
-Record = SessionHeader | ItemRecord | TurnRecord | TitleRecord
+Record = SessionHeader | ItemRecord | TurnRecord | CompactedRecord | TitleRecord
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class History:
-    """`items` is the conversation so far, oldest first; `turns` the records of turns; `title` "" until one is given."""
+    """`items` is the conversation so far, oldest first, with the context from `items.start` on; `turns` the records of
+    turns; `title` "" until one is given."""
 
     def __init__(self, path: Path, header: SessionHeader) -> None:
         self.path, self.header = path, header
@@ -123,7 +136,18 @@ class History:
         if not (items := list(items)):
             return
         self._write(*(ItemRecord(item=msgspec.Raw(_one_line(item)), turn=turn) for item in items))
+        for item in items:
+            self._add(item)
+
+    def compact(self, items: Sequence[bytes], how: str, turn: str | None = None) -> None:
+        """Let `items` stand for everything so far. Raises StateError."""
+        self._write(CompactedRecord(items=[msgspec.Raw(_one_line(item)) for item in items], how=how, turn=turn))
+        self.items.start = len(self.items)
         self.items.extend(items)
+
+    def context(self) -> list[bytes]:
+        """The items that a full input has."""
+        return self.items.raw(self.items.start)
 
     def mark_turn(self, turn: str, status: str, text: str = "") -> None:
         """Record that a turn started or ended. Raises StateError."""
@@ -141,11 +165,20 @@ class History:
 
     def _remember(self, record: Record) -> None:
         if isinstance(record, ItemRecord):
-            self.items.append(bytes(record.item))
+            self._add(bytes(record.item))
+        elif isinstance(record, CompactedRecord):
+            self.items.start = len(self.items)
+            self.items.extend(bytes(item) for item in record.items)
         elif isinstance(record, TurnRecord):
             self.turns.append(record)
         elif isinstance(record, TitleRecord):
             self.title = record.title
+
+    def _add(self, item: bytes) -> None:
+        """A compaction that the service put into a reply stands for all before it (OpenAI guide "Compaction")."""
+        if b'"compaction"' in item and item_type(item) == "compaction":
+            self.items.start = len(self.items)
+        self.items.append(item)
 
     def _write(self, *records: Record) -> None:
         if self._fd is None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from agent_core.clock import Clock
 from agent_core.errors import ConnectionLost, LooplineError
 from agent_core.model.request import Fields, http_body
-from agent_core.model.shared import Shared
+from agent_core.model.shared import Shared, Trip
 from agent_core.protocol.chain import Plan
 from agent_core.protocol.item_log import ItemLog
-from agent_core.telemetry.events import ConnectionOpened, TransportKind
+from agent_core.telemetry.events import TransportKind
 from agent_core.transport.http import HttpStream
 
 
@@ -39,7 +38,7 @@ class HttpWay:
         return http_body(fields, new)
 
     async def send(self, data: bytes, left: Callable[[int], None]) -> None:
-        trip = _Trip(self._clock, self._opened, left)
+        trip = Trip(self._clock, self._shared.tell_opened, left)
         try:
             self._stream = await self._shared.pool.post(data, trip, self._settings.silence_limit_s)
         finally:
@@ -81,34 +80,7 @@ class HttpWay:
         if self._closing:
             await asyncio.wait(self._closing, timeout=self._settings.cancel_timeout_s)
 
-    def _opened(self, handshake_ms: float) -> None:
-        """Tell a TCP connection of the pool. It has no id: which one serves a POST is the pool's business."""
-        opened = ConnectionOpened(handshake_ms=handshake_ms, cause="http", session=self._shared.session)
-        self._shared.emitter.emit(opened)
-
     async def _finish(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
             await stream.finish()
-
-
-class _Trip:
-    """The way of one POST, with its stamps. `left` is told when its first byte left."""
-
-    def __init__(self, clock: Clock, opened: Callable[[float], None], left: Callable[[int], None]) -> None:
-        self._clock, self._opened, self._left = clock, opened, left
-        self._since_ns = 0
-        self.has_left = False
-
-    def connecting(self) -> None:
-        self._since_ns = self._clock.mono_ns()
-
-    def connected(self) -> None:
-        self._opened(round((self._clock.mono_ns() - self._since_ns) / 1e6, 3))
-
-    def leaving(self) -> None:
-        self._since_ns = self._clock.mono_ns()
-
-    def left(self) -> None:
-        self.has_left = True
-        self._left(self._since_ns)

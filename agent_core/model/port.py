@@ -200,5 +200,18 @@ class Model(Protocol):
         shows in the first call.
         """
 
+    async def compact(self, request: CallRequest) -> list[bytes] | None:
+        """Let the service shorten the conversation: items that stand for all of it, encoded.
+
+        None where the service can't (it has no such endpoint) or did not. Raises nothing but CancelledError.
+        """
+
+    def lane(self, name: str, *, fork: bool = False) -> Model:
+        """A conversation beside this one, for a sub-task; close it when that is done.
+
+        `fork`: it may go on from this conversation's last response, if its items begin with the same ones. Raises
+        UsageError for what can be no lane's name, for one that is in use, and on a lane itself.
+        """
+
     async def close(self) -> None:
         """Close the connection; bounded to about a second. Calls after it raise."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agent_core.errors import ProtocolError
 from agent_core.model.port import CallRequest
 from agent_core.protocol.chain import IGNORED_FIELDS, Plan
 from agent_core.protocol.item_log import ItemLog
@@ -26,6 +27,13 @@ class Fields(msgspec.Struct, frozen=True):
 
     encoded: bytes
     digest: bytes
+
+
+class _Compacted(msgspec.Struct):
+    output: list[msgspec.Raw]
+
+
+_compacted: Final = msgspec.json.Decoder(_Compacted)
 
 
 class Builder:
@@ -99,6 +107,28 @@ def cancel_frame(lane: str | None) -> bytes:
 def http_body(fields: Fields, items: Sequence[bytes]) -> bytes:
     """The body of a streaming POST."""
     return b"".join((b'{"stream":true,', fields.encoded, b'"input":[', b",".join(items), b"]}"))
+
+
+def compact_body(request: CallRequest) -> bytes:
+    """The body of a standalone compaction of everything in the request's items."""
+    items = request.items.raw(request.items.start)
+    members = [b'"model":%b,' % encode(request.model)]
+    if request.instructions:
+        members.append(b'"instructions":%b,' % encode(request.instructions))
+    if key := request.options.get("prompt_cache_key"):
+        members.append(b'"prompt_cache_key":%b,' % encode(key))
+    return b"".join((b"{", *members, b'"input":[', b",".join(items), b"]}"))
+
+
+def read_compacted(answer: bytes) -> list[bytes]:
+    """The items of a `response.compaction`. Raises ProtocolError for what is none, or is empty."""
+    try:
+        items = _compacted.decode(answer).output
+    except msgspec.DecodeError as error:
+        raise ProtocolError(f"not an answer to a compaction ({error})") from None
+    if not items:
+        raise ProtocolError("the service compacted the conversation to nothing")
+    return [bytes(item) for item in items]
 
 
 def _encode(request: CallRequest) -> Fields:

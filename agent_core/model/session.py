@@ -18,9 +18,9 @@ from agent_core.model.http_way import HttpWay
 from agent_core.model.policy import Decision, Failure, Step, decide
 from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, FellBack, Reconnecting, Restarted
 from agent_core.model.reply import Reply
-from agent_core.model.request import Builder
+from agent_core.model.request import Builder, compact_body, read_compacted
 from agent_core.model.settings import ModelSettings
-from agent_core.model.shared import Shared
+from agent_core.model.shared import NO_ENDPOINT, Shared
 from agent_core.model.socket_way import SocketWay
 from agent_core.model.timing import CallTimer, Pace
 from agent_core.model.way import Way
@@ -28,6 +28,7 @@ from agent_core.protocol.lanes import STREAM_ID
 from agent_core.protocol.replay import REPLAY
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
+from agent_core.transport.urls import compact_url
 
 
 class Lane:
@@ -56,6 +57,21 @@ class Lane:
             return False
         self._emitter.emit(ev.ConnectionPrewarmed(session=self._session, connection=self._socket.connection))
         return True
+
+    async def compact(self, request: CallRequest) -> list[bytes] | None:
+        if self._shared.cannot_compact or self._closed:
+            return None
+        try:
+            answer = await self._shared.ask(compact_url(self._settings.base_url), compact_body(request))
+            return read_compacted(answer)
+        except ServiceError as error:
+            self._shared.cannot_compact = error.status in NO_ENDPOINT
+        except LooplineError:
+            pass  # whatever is wrong shows in the next call
+        return None
+
+    def lane(self, name: str, *, fork: bool = False) -> Lane:
+        raise UsageError("a lane has no lanes of its own")
 
     @property
     def closed(self) -> bool:

@@ -41,6 +41,8 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True):
     max_frame_bytes: int = MAX_FRAME_BYTES
     """Larger requests go by HTTP."""
 
+    ask_timeout_s: float = 120.0
+    """Longest wait for the answer to a single question, such as a standalone compaction."""
     rotate_after_s: float = 55 * 60.0
     """Age at which a connection is replaced between two calls; services end it at 60 minutes."""
     rotate_ahead_s: float = 60.0

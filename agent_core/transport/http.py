@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_ERROR_BODY_BYTES: Final = 64 * 1024
+MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 KEEPALIVE_S: Final = 120.0
 """How long an idle connection is kept for the next POST."""
 
@@ -130,12 +131,44 @@ class Http:
         Raises ServiceUnreachable, ConnectionLost, AuthError, ServiceError (from the error body) or ProtocolError (a
         success that is no event stream).
         """
+        response = await self._send("POST", self._url, body, observer, silence_s)
+        kind = response.headers.get("content-type", "")
+        if not kind.startswith("text/event-stream"):
+            await response.aclose()
+            raise ProtocolError(f"the service answered with {kind or 'no content type'} instead of an event stream")
+        return HttpStream(response, response.aiter_raw())
+
+    async def ask(self, method: str, url: str, body: bytes | None, observer: Observer, limit_s: float) -> bytes:
+        """One question with a short answer, its body; at most `limit_s` seconds. Raises as `post` does, and
+        ProtocolError for an answer above `MAX_ANSWER_BYTES`."""
+        import httpx
+
+        try:
+            async with asyncio.timeout(limit_s):
+                response = await self._send(method, url, body, observer, None)
+                try:
+                    answer = bytearray()
+                    async for chunk in response.aiter_bytes():
+                        answer += chunk
+                        if len(answer) > MAX_ANSWER_BYTES:
+                            raise ProtocolError(f"the service answered with more than {MAX_ANSWER_BYTES} bytes")
+                    return bytes(answer)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise ConnectionLost(f"the service took longer than {limit_s:g} s to answer") from None
+        except httpx.HTTPError as failure:
+            raise ConnectionLost(f"the answer broke off ({type(failure).__name__})") from None
+
+    async def _send(
+        self, method: str, url: str, body: bytes | None, observer: Observer, silence_s: float | None
+    ) -> httpx.Response:
+        """Send and wait for the head of a success; `url` is of the same service as the pool's own."""
         import httpx
 
         client = self._client = self._client or self._new_client()
-        secure = self._url.startswith("https:")
-        trace = _Trace(observer, secure=secure)
-        request = client.build_request("POST", self._url, content=body, extensions={"trace": trace})
+        trace = _Trace(observer, secure=url.startswith("https:"))
+        request = client.build_request(method, url, content=body, extensions={"trace": trace})
         try:
             async with asyncio.timeout(silence_s):
                 response = await client.send(request, stream=True)
@@ -147,11 +180,7 @@ class Http:
             raise ConnectionLost(f"the request broke off ({type(failure).__name__})") from None
         if response.status_code != 200:
             raise await self._refused(response)
-        kind = response.headers.get("content-type", "")
-        if not kind.startswith("text/event-stream"):
-            await response.aclose()
-            raise ProtocolError(f"the service answered with {kind or 'no content type'} instead of an event stream")
-        return HttpStream(response, response.aiter_raw())
+        return response
 
     async def close(self) -> None:
         if self._client is not None:

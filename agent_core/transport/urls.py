@@ -22,6 +22,18 @@ def http_url(base_url: str) -> str:
     return urlunsplit(_endpoint(base_url))
 
 
+def compact_url(base_url: str) -> str:
+    """The URL of the standalone compaction (OpenAI API reference, "Compact a response")."""
+    endpoint = _endpoint(base_url)
+    return urlunsplit(endpoint._replace(path=endpoint.path + "/compact"))
+
+
+def models_url(base_url: str) -> str:
+    """The URL that lists the service's models."""
+    endpoint = _endpoint(base_url)
+    return urlunsplit(endpoint._replace(path=endpoint.path.removesuffix("/responses") + "/models"))
+
+
 def websocket_url(base_url: str) -> str:
     """The URL of the upgrade. Raises ConfigError as `http_url` does."""
     endpoint = _endpoint(base_url)

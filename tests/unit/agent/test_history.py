@@ -80,3 +80,25 @@ def test_the_file_is_private(tmp_path: Path) -> None:
     history.close()
     assert history.path.stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "s").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_compaction_starts_the_context_anew_and_keeps_the_old_lines(tmp_path: Path) -> None:
+    history = History.create(tmp_path, HEADER)
+    history.append(ITEMS)
+    summary = b'{"type":"message","role":"user","content":"so far"}'
+    history.compact([summary], "local", "turn_1")
+    history.append([b'{"type":"x"}'])
+    history.close()
+    for each in (history, History.load(history.path)):
+        assert each.items.raw(0) == [*ITEMS, summary, b'{"type":"x"}']
+        assert each.context() == [summary, b'{"type":"x"}']
+
+
+def test_a_compaction_item_of_the_service_starts_the_context(tmp_path: Path) -> None:
+    history = History.create(tmp_path, HEADER)
+    compaction = b'{"type":"compaction","id":"cmp_1","encrypted_content":"x"}'
+    mention = b'{"type":"message","role":"user","content":"\\"compaction\\""}'
+    history.append([*ITEMS, compaction, mention])
+    history.close()
+    for each in (history, History.load(history.path)):
+        assert each.context() == [compaction, mention]

@@ -224,3 +224,35 @@ async def test_a_tunnel_through_a_proxy_is_part_of_connecting(monkeypatch: pytes
     server.close()
     assert asked[0].startswith(b"CONNECT service.example:443")
     assert trip.steps == ["connecting"]
+
+
+async def test_a_question_has_a_short_answer_or_the_error_of_its_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_core.transport.http.MAX_ANSWER_BYTES", 100)
+    posts = [Post(body={"a": 1}), Post(body={"a": "x" * 200}), Post(status=404)]
+    async with running(posts=posts) as service, client(service) as http:
+        url = http_url(service.base_url)
+        assert json.loads(await http.ask("POST", url, BODY, Trip(), 5.0)) == {"a": 1}
+        with pytest.raises(ProtocolError):
+            await http.ask("POST", url, BODY, Trip(), 5.0)
+        with pytest.raises(ServiceError) as caught:
+            await http.ask("POST", url, BODY, Trip(), 5.0)
+    assert caught.value.status == 404
+
+
+async def test_a_question_that_is_not_answered_ends_in_time() -> None:
+    hang = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1 << 16)
+        await hang.wait()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/responses"
+    http = Http(url, {})
+    async with asyncio.timeout(20):
+        with pytest.raises(ConnectionLost):
+            await http.ask("GET", url, None, Trip(), 0.02)
+        await http.close()
+    hang.set()
+    server.close()

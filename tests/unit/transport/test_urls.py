@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_core.errors import ConfigError
-from agent_core.transport.urls import http_url, is_loopback, websocket_url
+from agent_core.transport.urls import compact_url, http_url, is_loopback, models_url, websocket_url
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,9 @@ def test_what_is_no_address_is_a_configuration_error_that_does_not_repeat_it(bas
 )
 def test_loopback_is_told_by_the_host(base: str, local: bool) -> None:
     assert is_loopback(base) is local
+
+
+def test_what_lies_beside_and_below_responses_keeps_path_and_query() -> None:
+    base = "wss://host.example/openai/v1/?api-version=3"
+    assert compact_url(base) == "https://host.example/openai/v1/responses/compact?api-version=3"
+    assert models_url(base) == "https://host.example/openai/v1/models?api-version=3"
