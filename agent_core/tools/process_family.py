@@ -13,14 +13,13 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from pathlib import Path
 
 import msgspec
 
 MARK = "LOOPLINE_COMMAND"
 """Environment variable that every process of a command inherits."""
 
-_PROC = Path("/proc")
+_PROC = "/proc"
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -45,6 +44,7 @@ class Family:
         self.leader = leader
         self._mark = f"{MARK}={mark}".encode()
         self._pipe = f"pipe:[{os.fstat(output_pipe).st_ino}]" if output_pipe is not None else None
+        self._strangers: set[tuple[int, int]] = set()
         first = _stat(leader)
         self._since = first.start_ticks if first is not None else None
 
@@ -64,8 +64,16 @@ class Family:
         if table is None:
             return [Member(self.leader, 0)] if _group_lives(self.leader) else []
         found = {pid for pid, stat in table.items() if stat.session == self.leader or pid == self.leader}
-        younger = (pid for pid, stat in table.items() if self._since is None or stat.start_ticks >= self._since)
-        found.update(pid for pid in younger if pid not in found and self._carries_mark(pid))
+        for pid, stat in table.items():
+            known = (pid, stat.start_ticks)
+            if pid in found or known in self._strangers or (self._since or 0) > stat.start_ticks:
+                continue
+            environment = _environment(pid)
+            if self._mark in environment or (self._pipe is not None and _holds(pid, self._pipe)):
+                found.add(pid)
+            elif len(environment) > 1:
+                # While a process changes its program, its environment reads as empty: that is no answer.
+                self._strangers.add(known)
         _add_descendants(found, table)
         found.discard(os.getpid())
         living = ((pid, table[pid]) for pid in sorted(found) if pid in table and table[pid].state not in "ZX")
@@ -86,9 +94,6 @@ class Family:
                 os.killpg(self.leader, number)
         return members
 
-    def _carries_mark(self, pid: int) -> bool:
-        return self._mark in _environment(pid) or (self._pipe is not None and _holds(pid, self._pipe))
-
 
 def kill_marked(prefix: str) -> bool:
     """SIGKILL to all processes whose mark starts with `prefix` and a dot. True if there was one."""
@@ -103,10 +108,7 @@ def kill_marked(prefix: str) -> bool:
 
 def command_line(member: Member) -> str:
     """What the process was started as, for people; its number if that can't be read."""
-    try:
-        raw = (_PROC / str(member.pid) / "cmdline").read_bytes()
-    except OSError:
-        raw = b""
+    raw = _read(f"{_PROC}/{member.pid}/cmdline")
     words = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
     return words[:120] or f"process {member.pid}"
 
@@ -121,10 +123,26 @@ def _table() -> dict[int, _Stat] | None:
     return {pid: stat for pid, stat in found if stat is not None}
 
 
-def _stat(pid: int) -> _Stat | None:
+def _read(path: str) -> bytes:
+    """A file of /proc in full; b"" if the process is gone or another's."""
+    pieces: list[bytes] = []
     try:
-        raw = (_PROC / str(pid) / "stat").read_bytes()
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
+        return b""
+    try:
+        while piece := os.read(handle, 1 << 16):
+            pieces.append(piece)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+    return b"".join(pieces)
+
+
+def _stat(pid: int) -> _Stat | None:
+    raw = _read(f"{_PROC}/{pid}/stat")
+    if not raw:
         return None
     # proc(5): the name may hold anything, so count from its closing bracket: state is field 3.
     fields = raw[raw.rfind(b")") + 2 :].split()
@@ -132,10 +150,7 @@ def _stat(pid: int) -> _Stat | None:
 
 
 def _environment(pid: int) -> list[bytes]:
-    try:
-        return (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
+    return _read(f"{_PROC}/{pid}/environ").split(b"\0")
 
 
 def _add_descendants(found: set[int], table: dict[int, _Stat]) -> None:
@@ -151,14 +166,14 @@ def _add_descendants(found: set[int], table: dict[int, _Stat]) -> None:
 
 
 def _holds(pid: int, pipe: str) -> bool:
-    folder = _PROC / str(pid) / "fd"
+    folder = f"{_PROC}/{pid}/fd"
     try:
         names = os.listdir(folder)
     except OSError:
         return False
     for name in names:
         with suppress(OSError):
-            if os.readlink(folder / name) == pipe:
+            if os.readlink(f"{folder}/{name}") == pipe:
                 return True
     return False
 

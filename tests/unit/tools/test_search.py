@@ -278,3 +278,37 @@ async def test_open_buffers_are_searched_instead_of_the_disk(tmp_path: Path) -> 
     assert await bench.ok("search", pattern="disk") == "0 hits"
     assert "a.txt:1:in the buffer" in await bench.ok("search", pattern="buffer")
     assert "a.txt:1:in the buffer" in await bench.ok("search", pattern="(b)uffer+")
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("use_ripgrep", [True, False])
+async def test_a_tree_of_200_000_files_is_listed_and_searched_within_bounds(bench: Bench, use_ripgrep: bool) -> None:
+    for number in range(2000):
+        folder = bench.root / f"d{number % 40}" / f"e{number}"
+        folder.mkdir(parents=True)
+        for file in range(100):
+            (folder / f"f{file}.py").write_text(f"import os\n\n\ndef function_{number}_{file}(x):\n    return x\n")
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.001)
+            gaps.append(time.monotonic() - before)
+
+    ticker = asyncio.ensure_future(tick())
+    started = time.monotonic()
+    await bench.ok("list", depth=9)
+    assert time.monotonic() - started < 2
+    search = tool(bench, use_ripgrep=use_ripgrep)
+    for pattern in ("function_1999_99", r"function_199\d_99\(", "(f)unction_1999_9+"):
+        started = time.monotonic()
+        result = await search.run({"pattern": pattern}, CONTEXT)
+        took_s = time.monotonic() - started
+        print(
+            f"ripgrep={use_ripgrep} {pattern}: {took_s:.2f} s, {result.summary}, longest gap {max(gaps) * 1000:.0f} ms"
+        )
+        assert took_s < 15
+    ticker.cancel()
+    assert max(gaps) < 0.5

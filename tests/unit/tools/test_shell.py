@@ -212,7 +212,7 @@ async def test_cancel_leaves_no_process(tmp_path: Path) -> None:
     for task, _ in running:
         task.cancel()
     ended = await asyncio.gather(*(task for task, _ in running), return_exceptions=True)
-    assert time.monotonic() - before < 3
+    assert time.monotonic() - before < 10
     assert {type(result) for result in ended} == {asyncio.CancelledError}
     left = {
         name: ([pid for pid in pids if alive(pid)], marked_processes(tmp_path / name))
@@ -222,6 +222,7 @@ async def test_cancel_leaves_no_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 async def test_cancel_leaves_no_process_a_hundred_times(tmp_path: Path) -> None:
     for number in range(100):
         (tmp_path / str(number)).mkdir()
