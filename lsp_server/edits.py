@@ -127,17 +127,24 @@ class _Watch:
         if document is not self._document or self.done:
             return
         before, self._before = self._before, document.text
-        if merge.survives(self._hunks, self._expected, document.text):
+        if before != self._base and document.text == _applied_by_place(before, self._lines, self._hunks):
+            self._misplaced(document, before)
+        elif merge.survives(self._hunks, self._expected, document.text):
             self.done = True
             if document.text == self._expected:
                 self._tell_lines(document)
-        elif before != self._base and document.text == _applied_by_place(before, self._lines, self._hunks):
-            wanted = merge.carried_over(self._hunks, merge.hunks(self._base, before))
-            right = _Wanted(before, False) if wanted is None else _Wanted(merge.apply(before, wanted), True)
-            self.slipped = (document.text, right)
         else:
             self.others = True
         self._changed.set()
+
+    def _misplaced(self, document: Document, before: str) -> None:
+        """It was applied to `before`, by line and column; that may be the right place by chance."""
+        wanted = merge.carried_over(self._hunks, merge.hunks(self._base, before))
+        right = _Wanted(before, False) if wanted is None else _Wanted(merge.apply(before, wanted), True)
+        if right.kept and right.text == document.text:
+            self.done = True
+        else:
+            self.slipped = (document.text, right)
 
     def _tell_lines(self, document: Document) -> None:
         for start, end in merge.placed(self._hunks):

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -77,6 +77,8 @@ class LiveSession:
 
     def take(self, owner: Owner) -> None:
         """From now on the session works for `owner`; questions that are open are asked there."""
+        if self.owner is owner:
+            return
         self.owner = owner
         self._owner_came.set()
         self._owner_came = asyncio.Event()
@@ -166,14 +168,19 @@ class LiveSession:
     async def ask(self, question: Question) -> Decision | None:
         """Ask the owner's user; while there is no owner, wait for one. Cancelled once somebody else answered."""
         while True:
-            came, owner = self._owner_came, self.owner
-            if owner is not None:
-                try:
-                    return await owner.ask(question)
-                except ClientError:
+            came, owner = asyncio.ensure_future(self._owner_came.wait()), self.owner
+            asking = asyncio.ensure_future(owner.ask(question)) if owner is not None else None
+            waiting: set[asyncio.Future[Any]] = {came} if asking is None else {came, asking}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if asking is not None and asking.done():
+                    return asking.result()
+            except ClientError:
+                if owner is not None:
                     self.leave(owner)
-            else:
-                await came.wait()
+            finally:
+                for future in waiting:
+                    future.cancel()
 
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
         return await self.owner.diagnostics(path) if self.owner is not None else ()

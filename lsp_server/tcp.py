@@ -54,7 +54,8 @@ async def listening_tcp(process: Process, host: str, port: int) -> AsyncIterator
 
         try:
             await serve_stream(process, lambda: reader.read(CHUNK_BYTES), write, alien_ends=True)
-        except OSError as error:
+        except (OSError, asyncio.CancelledError) as error:
+            # asyncio's own callback of this task takes a cancelled one for a fault
             log.info("a client went: %s", type(error).__name__)
         finally:
             clients.discard(task)

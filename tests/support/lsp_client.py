@@ -348,6 +348,16 @@ class Listening:
 
 
 @asynccontextmanager
+async def connected(port: int) -> AsyncIterator[LspClient]:
+    """A client of a server that listens on TCP."""
+    client = LspClient(StreamWire(*await asyncio.open_connection("127.0.0.1", port, limit=256 << 20)))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
 async def listening(kind: str, env: Mapping[str, str], folder: Path) -> AsyncIterator[Listening]:
     """`kind` is `--tcp` or `--ws`."""
     ready = folder / f"ready{kind}.json"

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from tests.support.lsp_client import Json, LspClient
 
 Manner = Literal["strict", "false_true", "slip", "refuse", "ignore"]
-"""What becomes of a versioned edit for an older text: refused (VS Code), skipped but called applied (Neovim), applied all
-the same (the race of VS Code's client). `refuse` and `ignore` do so whatever the version."""
+"""What becomes of a versioned edit for an older text: refused (VS Code), skipped but called applied (Neovim), or
+applied all the same (a race in VS Code's client). `refuse` and `ignore` do so whatever the version."""
 
 _UNITS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
 _LINES = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
@@ -163,6 +163,6 @@ def _start(span: tuple[int, int, Any]) -> int:
 async def soon(check: Any, timeout_s: float = 10.0) -> Any:
     """Wait until something that no message tells is so."""
     async with asyncio.timeout(timeout_s):
-        while not (found := check()):
+        while not (found := check()):  # noqa: ASYNC110 - a file, or another process, tells nobody
             await asyncio.sleep(0.01)
         return found

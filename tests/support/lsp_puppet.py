@@ -73,7 +73,7 @@ class Puppet:
                     self.heard.append(text)
                     if text.startswith("["):
                         steps = json.loads(text.split("\n", 1)[0])
-                    elif not fresh:
+                    elif not fresh and not steps:
                         steps = [{"text": f"heard: {text}"}]
             await self._step(peer, response, steps.pop(0) if steps else {"text": "nothing to do"})
 

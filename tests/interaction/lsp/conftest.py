@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import LspClient, listening, stdio
+from tests.support.cli import environment
+from tests.support.lsp_client import ROOT, Json, LspClient, connected, listening, stdio
 from tests.support.lsp_editor import Editor
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env
 
@@ -39,7 +44,7 @@ def connect(tmp_path: Path, model: Puppet) -> Connect:
     """A client on `stdio`, `tcp` or `ws`, of a server that talks to the puppet."""
 
     @asynccontextmanager
-    async def connected(kind: str) -> AsyncIterator[LspClient]:
+    async def connected_by(kind: str) -> AsyncIterator[LspClient]:
         env = puppet_env(tmp_path, model)
         if kind == "stdio":
             async with stdio(env) as client:
@@ -48,15 +53,52 @@ def connect(tmp_path: Path, model: Puppet) -> Connect:
             async with listening(f"--{kind}", env, tmp_path) as server, server.client() as client:
                 yield with_answers(client)
 
-    return connected
+    return connected_by
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
+    """A server process on TCP for the tests of a module: what its ready file says, and `home`."""
+    home = tmp_path_factory.mktemp("home")
+    ready = home / "ready.json"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lsp_server", "--tcp", "127.0.0.1:0", "--ready-file", str(ready)],
+        env=environment(home),
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        give_up_s = time.monotonic() + 30
+        while not ready.exists():
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < give_up_s
+            time.sleep(0.01)
+        yield {**json.loads(ready.read_text()), "home": home}
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=10)
+    assert process.returncode == 0
+    assert b"Traceback" not in errors, errors.decode("utf-8", "replace")
 
 
 @pytest.fixture
-async def client(connect: Connect, root: Path) -> AsyncIterator[LspClient]:
-    """Initialized on stdio, in utf-16, with an editor that can do everything; `approve` is `auto`."""
-    async with connect("stdio") as found:
-        await found.initialize(root, options={"approve": "auto"})
-        yield found
+async def raw(shared: Json) -> AsyncIterator[LspClient]:
+    """A client of the shared server, not initialized."""
+    async with connected(int(shared["url"].rsplit(":", 1)[1])) as client:
+        yield with_answers(client)
+
+
+@pytest.fixture
+def options(model: Puppet) -> Json:
+    """initializationOptions that name the puppet; nothing asks."""
+    return {"approve": "auto", "baseUrl": model.base_url, "model": "puppet"}
+
+
+@pytest.fixture
+async def client(raw: LspClient, root: Path, options: Json) -> LspClient:
+    """Initialized in utf-16, as an editor that can do everything."""
+    await raw.initialize(root, options=options)
+    return raw
 
 
 @pytest.fixture
