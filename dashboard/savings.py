@@ -46,8 +46,13 @@ class Savings(msgspec.Struct):
         return self.tokens_kept / self.tokens_in if self.tokens_in else None
 
     def add(self, other: Savings, sign: int = 1) -> None:
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + sign * getattr(other, name))
+        self.calls += sign * other.calls
+        self.reused += sign * other.reused
+        self.bytes_up += sign * other.bytes_up
+        self.bytes_full += sign * other.bytes_full
+        self.bytes_unknown += sign * other.bytes_unknown
+        self.tokens_in += sign * other.tokens_in
+        self.tokens_kept += sign * other.tokens_kept
 
 
 class SavingsBook:

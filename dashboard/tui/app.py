@@ -32,6 +32,12 @@ from dashboard.tui.screens.overlays import ApprovalQuestion, CancelQuestion, Com
 from dashboard.tui.subjects import Subject
 
 COMPARED_TURNS = 50
+MAX_TURNS = 1000
+"""Ended turns that are kept with their calls; sums outlive them. More would lengthen the collector's pauses."""
+
+
+def new_state() -> State:
+    return State(max_turns=MAX_TURNS)
 
 
 class Dashboard(App[int]):
@@ -49,7 +55,7 @@ class Dashboard(App[int]):
         zone: tzinfo,
         source: str = "live",
         control: ControlLink | None = None,
-        new_state: Callable[[], State] = State,
+        new_state: Callable[[], State] = new_state,
         folder: Path | None = None,
         flush_by_hand: bool = False,
     ) -> None:

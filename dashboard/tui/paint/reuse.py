@@ -39,19 +39,15 @@ def paint(look: Look) -> Page:
         "this session": look.state.rollup.groups.sessions.get(line.session or "", Figures()).cache_ratio,
         "all shown": look.state.rollup.groups.total.cache_ratio,
     }
-    fixed = [
+    fixed = (
         ((title_of(look, line.turn, line.title), "strong"), ("  cache & reuse", "dim")),
         *_bars(scopes["this turn"], look.width),
-        (),
-        *_summary(scopes, ratios, look.width),
-        (),
-        chain(calls, look.width),
-        (),
-    ]
+    )
     shown = calls[-LIMIT:]
     header, lines = table(_COLUMNS, [_cells(look, call) for call in shown], look.width)
-    rows = [Row(one, key=call.call, detail=_detail(call, look.width)) for one, call in zip(lines, shown, strict=True)]
-    return Page(fixed=(*fixed, header), rows=rows, stick=line.status is None)
+    rows = [Row(one) for one in ((), *_summary(scopes, ratios, look.width), (), chain(calls, look.width), (), header)]
+    rows += [Row(one, key=call.call, detail=_detail(call, look.width)) for one, call in zip(lines, shown, strict=True)]
+    return Page(fixed=fixed, rows=rows)
 
 
 _COLUMNS = (
@@ -85,14 +81,14 @@ def _bars(turn: Savings, width: int) -> list[Line]:
 
 def _summary(scopes: dict[str, Savings], ratios: dict[str, float | None], width: int) -> list[Line]:
     of_scopes = (Column(name, rank) for name, rank in zip(scopes, (0, 2, 3), strict=True))
-    columns = (Column("", align="left", role="dim"), *of_scopes, Column("", 4, "dim", "left"))
+    columns = (Column("", align="left", role="dim"), *of_scopes)
     figures = list(scopes.values())
     rows: list[list[Cell]] = [
-        ["calls ⟲ reused", *(_share(one.reused, one.calls) for one in figures), ""],
-        ["bytes up", *(size(one.bytes_up) for one in figures), "measured"],
-        ["bytes not re-sent", *(_saved(one) for one in figures), _COMPUTED],
-        ["tokens not re-sent", *(_tokens(one) for one in figures), _COMPUTED],
-        ["cached by the engine", *(percent(ratios[name]) for name in scopes), "as reported"],
+        ["calls ⟲ reused", *(_share(one.reused, one.calls) for one in figures)],
+        ["bytes up", *(size(one.bytes_up) for one in figures)],
+        [f"bytes not re-sent, {_COMPUTED}", *(_saved(one) for one in figures)],
+        [f"tokens not re-sent, {_COMPUTED}", *(_tokens(one) for one in figures)],
+        ["cached, as reported", *(percent(ratios[name]) for name in scopes)],
     ]
     header, lines = table(columns, rows, width)
     return [header, *lines]
