@@ -69,6 +69,25 @@ class Bench:
         return (self.root / path).read_bytes()
 
 
+class Gaps:
+    """How long the event loop was busy with other things, at most, while this ran as a context."""
+
+    longest_s = 0.0
+
+    async def __aenter__(self) -> Gaps:
+        self._ticker = asyncio.ensure_future(self._tick())
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._ticker.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0)
+            self.longest_s = max(self.longest_s, time.monotonic() - before)
+
+
 def alive(pid: int) -> bool:
     """True if the process runs; a zombie does not."""
     try:
