@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from agent_core.errors import ProtocolError
+from agent_core.protocol.steering import Steer
 
 T = TypeVar("T")
 
@@ -105,10 +106,15 @@ class Outcome(Enum):
 
 @dataclass(frozen=True)
 class Head(Generic[T]):
-    """The latest response of a lane."""
+    """The latest response of a lane.
+
+    `steerable`: whether it could have been steered. `owed`: stubs of the outputs that its calls still wait for.
+    """
 
     response_id: str
     payload: T
+    steerable: bool = False
+    owed: tuple[object, ...] = ()
 
 
 @dataclass(eq=False)
@@ -116,7 +122,9 @@ class Ticket:
     """One admitted `response.create`. `size`: what it holds while it is queued, in bytes.
 
     `refusal` is set where the frame was refused on reading: the error is still told in the lane's order. `last_sent_s`
-    is None until the first event left.
+    is None until the first event left. `response_id` is "" until it starts; `steerable` is False until it is known.
+    `steers` wait for its end, `before` are those that it takes in itself. `is_successor`: the server started it, for
+    those.
     """
 
     number: int
@@ -127,6 +135,11 @@ class Ticket:
     size: int = 0
     relation: Relation = Relation.FRESH
     last_sent_s: float | None = None
+    response_id: str = ""
+    steerable: bool = False
+    steers: list[Steer] = field(default_factory=list)
+    before: list[Steer] = field(default_factory=list)
+    is_successor: bool = False
 
 
 @dataclass(eq=False)
@@ -136,6 +149,8 @@ class Lane(Generic[T]):
     queue: deque[Ticket] = field(default_factory=deque)
     running: Ticket | None = None
     head: Head[T] | None = None
+    waiting_steers: list[Steer] = field(default_factory=list)
+    """Accepted for the head, until the outputs that it is owed come."""
 
 
 class Lanes(Generic[T]):
@@ -189,6 +204,18 @@ class Lanes(Generic[T]):
         if lane.state is LaneState.IDLE:
             self._wait(lane)
 
+    def succeed(self, ticket: Ticket, steers: list[Steer]) -> Ticket:
+        """Put a successor of a finished ticket at the front of its lane's queue."""
+        lane = self._lanes[ticket.lane]
+        assert lane.head is not None
+        heir = Ticket(ticket.number, ticket.lane, lane.head.response_id, ticket.payload, before=steers)
+        heir.is_successor = True
+        lane.queue.appendleft(heir)
+        self._count(heir, 1)
+        if lane.state is LaneState.IDLE:
+            self._wait(lane)
+        return heir
+
     def grant(self) -> Ticket | None:
         """The next ticket to start, None if no slot is free or nobody waits. Its relation to the heads is fixed now."""
         if not self._waiting or self._running >= self._limits.in_flight:
@@ -200,6 +227,8 @@ class Lanes(Generic[T]):
         lane.state, lane.running = LaneState.RUNNING, ticket
         self._running += 1
         ticket.relation = self._relation(lane, ticket.previous_response_id)
+        if ticket.relation is Relation.CONTINUE and lane.waiting_steers:
+            ticket.before, lane.waiting_steers = lane.waiting_steers, []
         return ticket
 
     def cancel(self, name: str | None) -> tuple[Effect, Ticket | None]:
@@ -220,9 +249,10 @@ class Lanes(Generic[T]):
             return effect, ticket
         return effect, None
 
-    def finish(self, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> None:
-        """The ticket's terminal event leaves now: free the lane, move or evict its head. `grant` says what may
-        start.
+    def finish(self, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> list[Steer]:
+        """The ticket's terminal event leaves now: free the lane, move or evict its head. `grant` says what may start.
+
+        Returns steers that waited for a head that is gone now.
         """
         lane = self._lanes[ticket.lane]
         self._effect(lane, LaneInput.FINISH)
@@ -230,6 +260,7 @@ class Lanes(Generic[T]):
             raise ProtocolError(f"response {ticket.number} is not the one that runs on its lane")
         lane.running = None
         self._running -= 1
+        before = lane.head
         if outcome is Outcome.DONE:
             lane.head = head
         elif outcome is Outcome.FAILED and ticket.relation is Relation.CONTINUE:
@@ -237,6 +268,14 @@ class Lanes(Generic[T]):
         lane.state = LaneState.IDLE
         if lane.queue:
             self._wait(lane)
+        lost = lane.waiting_steers if lane.head is not before else []
+        if lost:
+            lane.waiting_steers = []
+        return lost
+
+    def wait_for_outputs(self, ticket: Ticket, steers: list[Steer]) -> None:
+        """Keep steers for the create that brings the outputs that the ticket's response is owed."""
+        self._lanes[ticket.lane].waiting_steers += steers
 
     def head(self, response_id: str) -> Head[T] | None:
         """The head with this id on any lane."""
@@ -245,11 +284,19 @@ class Lanes(Generic[T]):
                 return lane.head
         return None
 
+    def running_as(self, response_id: str) -> tuple[Ticket, LaneState] | None:
+        """The running ticket with this response id, and its lane's state."""
+        for lane in self._lanes.values():
+            if lane.running is not None and lane.running.response_id == response_id:
+                return lane.running, lane.state
+        return None
+
     def clear(self) -> None:
         """Forget queues and heads: the connection is gone. Running tickets still have to finish."""
         for lane in self._lanes.values():
             lane.queue.clear()
             lane.head = None
+            lane.waiting_steers = []
             if lane.state is LaneState.WAITING:
                 lane.state = LaneState.IDLE
         self._waiting.clear()

@@ -13,11 +13,24 @@ openai/codex#43022 and #39771 (only application frames reset a client's idle wat
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
-from agent_core.protocol.lanes import Effect, Head, Lanes, Limits, Outcome, Ticket
+from agent_core.protocol.lanes import Effect, Head, Lanes, LaneState, Limits, Outcome, Ticket
+from agent_core.protocol.server_actions import (
+    AcceptSteer,
+    Action,
+    AwaitOutputs,
+    Close,
+    Keepalive,
+    Refuse,
+    RefuseSteer,
+    Start,
+    Stop,
+    Withdraw,
+)
+from agent_core.protocol.steering import FATES, MAX_PENDING, VERDICTS, Ending, Fate, Steer, Target
 
 T = TypeVar("T")
 
@@ -57,61 +70,6 @@ class Input(Enum):
     DRAIN = "drain"
     DISCONNECT = "disconnect"
 
-
-@dataclass(frozen=True)
-class Start:
-    """Run this ticket's response."""
-
-    ticket: Ticket
-
-
-@dataclass(frozen=True)
-class Stop:
-    """End the running response: `cancelled` by its client, `expired` past the grace, `gone` without anyone to tell."""
-
-    ticket: Ticket
-    cause: Literal["cancelled", "expired", "gone"]
-
-
-@dataclass(frozen=True)
-class Withdraw:
-    """A queued ticket was cancelled: answer it as created and at once cancelled."""
-
-    ticket: Ticket
-
-
-@dataclass(frozen=True)
-class Refuse:
-    """Send an `error` frame. `code` None: tell `cause`. `stream_id` None: the default lane or the whole connection."""
-
-    code: str | None = None
-    cause: Exception | None = None
-    stream_id: str | None = None
-
-
-@dataclass(frozen=True)
-class RefuseSteer:
-    """Send `response.steer.failed` for this steer, as it was fed."""
-
-    code: str
-    steer: Any
-    stream_id: str | None
-
-
-@dataclass(frozen=True)
-class Keepalive:
-    """Repeat `response.in_progress` for this ticket."""
-
-    ticket: Ticket
-
-
-@dataclass(frozen=True)
-class Close:
-    code: int
-    reason: str
-
-
-Action = Start | Stop | Withdraw | Refuse | RefuseSteer | Keepalive | Close
 
 LIMIT_CODE = "websocket_connection_limit_reached"
 DRAIN_CODE = "server_is_overloaded"
@@ -159,13 +117,17 @@ class ServerConnection(Generic[T]):
         ticket = Ticket(self._numbers, lane, previous_response_id, payload, refusal, size)
         return self.on(Input.CREATE, now_s, ticket)
 
+    def steer(self, now_s: float, steer: Steer, new_id: str, *, fault: Exception | None = None) -> list[Action]:
+        """A `response.steer` arrived. `new_id`: its id if it is accepted. `fault`: what is wrong with its input."""
+        return self.on(Input.STEER, now_s, (steer, new_id, fault))
+
     def finished(self, now_s: float, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> list[Action]:
         """The ticket's terminal event is about to leave. `head` is the new head of its lane where `outcome` is DONE."""
         return self.on(Input.FINISHED, now_s, (ticket, outcome, head))
 
     def on(self, given: Input, now_s: float, argument: Any = None) -> list[Action]:
-        """Feed one input. `argument`: ticket (CREATE), stream id (CANCEL), what was sent (STEER), error (BAD_FRAME);
-        ticket, outcome and head (FINISHED)."""
+        """Feed one input. `argument`: ticket (CREATE), stream id (CANCEL), error (BAD_FRAME); steer, id and fault
+        (STEER); ticket, outcome and head (FINISHED)."""
         return TABLE[self.state, given](self, now_s, argument)
 
     def sent(self, ticket: Ticket, now_s: float) -> None:
@@ -201,19 +163,36 @@ class ServerConnection(Generic[T]):
         effect, ticket = self.lanes.cancel(stream_id)
         if ticket is None:
             return []
+        if effect is Effect.STOP:
+            return [Stop(ticket, "cancelled")]
+        returned = self._settle_steers(ticket, ticket.before, Ending.CANCELLED)
+        if ticket.is_successor:
+            return returned
         if ticket.refusal is not None:
-            return [Refuse(cause=ticket.refusal, stream_id=ticket.lane)]
-        return [Stop(ticket, "cancelled") if effect is Effect.STOP else Withdraw(ticket)]
+            return [*returned, Refuse(cause=ticket.refusal, stream_id=ticket.lane)]
+        return [*returned, Withdraw(ticket)]
 
-    def _steer(self, now_s: float, steer: object) -> list[Action]:
-        return [RefuseSteer("steering_not_supported", steer, None)]
+    def _steer(self, now_s: float, argument: tuple[Steer, str, Exception | None]) -> list[Action]:
+        steer, new_id, fault = argument
+        target, ticket = self._target(steer.previous_response_id)
+        code = "invalid_input" if fault is not None else VERDICTS[target]
+        if code is not None or ticket is None:
+            return [RefuseSteer(code or "response_not_found", steer, ticket, fault)]
+        accepted = replace(steer, id=new_id)
+        ticket.steers.append(accepted)
+        return [AcceptSteer(ticket, accepted)]
 
     def _report(self, now_s: float, cause: Exception) -> list[Action]:
         return [Refuse(cause=cause)]
 
     def _release(self, now_s: float, argument: tuple[Ticket, Outcome, Head[T] | None]) -> list[Action]:
-        self.lanes.finish(*argument)
-        return self._settle_queue()
+        ticket, outcome, head = argument
+        lost = self.lanes.finish(ticket, outcome, head)
+        actions = self._settle_steers(ticket, lost, Ending.REPLACED)
+        actions += self._settle_steers(ticket, ticket.steers, _ending(outcome, head), head)
+        if ticket.last_sent_s is None:
+            actions += self._settle_steers(ticket, ticket.before, Ending.FAILED)
+        return [*actions, *self._settle_queue()]
 
     def _release_unheard(self, now_s: float, argument: tuple[Ticket, Outcome, Head[T] | None]) -> list[Action]:
         self.lanes.finish(argument[0], Outcome.CANCELLED)
@@ -251,6 +230,35 @@ class ServerConnection(Generic[T]):
 
     # Shared steps
 
+    def _target(self, response_id: str) -> tuple[Target, Ticket | None]:
+        running = self.lanes.running_as(response_id)
+        if running is None:
+            head = self.lanes.head(response_id)
+            if head is None:
+                return Target.UNKNOWN, None
+            return (Target.OVER if head.steerable else Target.DEAF), None
+        ticket, state = running
+        if not ticket.steerable:
+            return Target.DEAF, ticket
+        if state is LaneState.STOPPING:
+            return Target.STOPPING, ticket
+        return (Target.FULL if len(ticket.steers) >= MAX_PENDING else Target.OPEN), ticket
+
+    def _settle_steers(
+        self, ticket: Ticket, steers: list[Steer], ending: Ending, head: Head[T] | None = None
+    ) -> list[Action]:
+        """Decide on accepted steers now that the response they wait for is over."""
+        if not steers:
+            return []
+        fate, code = FATES[ending]
+        if fate is Fate.SUCCEED:
+            self.lanes.succeed(ticket, steers)
+            return []
+        if fate is Fate.WAIT and head is not None:
+            self.lanes.wait_for_outputs(ticket, steers)
+            return [AwaitOutputs(ticket, steer, head.owed) for steer in steers]
+        return [RefuseSteer(code or "response_not_active", steer, ticket) for steer in steers]
+
     def _settle_queue(self) -> list[Action]:
         """Start or refuse whatever may leave the queues; close once a dying connection is idle."""
         actions: list[Action] = []
@@ -260,8 +268,10 @@ class ServerConnection(Generic[T]):
                 actions.append(Start(ticket))
                 continue
             self.lanes.finish(ticket, Outcome.FAILED)
-            self._limit_told = self._limit_told or code is not None
-            actions.append(Refuse(code, None if code else ticket.refusal, ticket.lane))
+            actions += self._settle_steers(ticket, ticket.before, Ending.FAILED)
+            if not ticket.is_successor:
+                self._limit_told = self._limit_told or code is not None
+                actions.append(Refuse(code, None if code else ticket.refusal, ticket.lane))
         if self.state in _CLOSED_WITH and not self.lanes.busy:
             if self.state is State.EXPIRING and not self._limit_told:
                 actions.append(Refuse(LIMIT_CODE))
@@ -281,6 +291,12 @@ class ServerConnection(Generic[T]):
         for ticket in silent:
             ticket.last_sent_s = now_s
         return [Keepalive(ticket) for ticket in silent]
+
+
+def _ending(outcome: Outcome, head: Head[Any] | None) -> Ending:
+    if outcome is Outcome.DONE and head is not None:
+        return Ending.OWED if head.owed else Ending.FREE
+    return Ending.CANCELLED if outcome is Outcome.CANCELLED else Ending.FAILED
 
 
 _Handler = Callable[[ServerConnection[Any], float, Any], list[Action]]

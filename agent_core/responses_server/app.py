@@ -8,7 +8,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
 from agent_core.clock import Clock, SystemClock
@@ -16,7 +19,11 @@ from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.auth import AuthMiddleware, Guard
 from agent_core.responses_server.engines.registry import build_registry
-from agent_core.responses_server.http.exchange import Probes, ResponsesEndpoint
+from agent_core.responses_server.http.context import Contexts
+from agent_core.responses_server.http.exchange import ResponsesEndpoint
+from agent_core.responses_server.http.probes import Probes
+from agent_core.responses_server.http.replies import as_json
+from agent_core.responses_server.http.stored import StoredResponses
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.process import run_process
 from agent_core.responses_server.rendering import Renderer
@@ -73,8 +80,7 @@ def build_app(
 ) -> Starlette:
     """The ASGI app; its Service is in `app.state.service`. Takes what `build_service` takes. Raises ConfigError."""
     service = build_service(settings, sink=sink, source=source, clock=clock)
-    probes = Probes(service)
-    responses = ResponsesEndpoint(service)
+    probes, stored, contexts = Probes(service), StoredResponses(service), Contexts(service)
     guard = Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts))
 
     @asynccontextmanager
@@ -93,12 +99,19 @@ def build_app(
     app = Starlette(
         routes=[
             WebSocketRoute("/v1/responses", WebSocketEndpoint(service)),
-            Route("/v1/responses", responses),
+            Route("/v1/responses", ResponsesEndpoint(service)),
+            Route("/v1/responses/input_tokens", contexts.input_tokens, methods=["POST"]),
+            Route("/v1/responses/compact", contexts.compact, methods=["POST"]),
+            Route("/v1/responses/{response_id}", stored.one, methods=["GET", "DELETE"]),
+            Route("/v1/responses/{response_id}/input_items", stored.input_items, methods=["GET"]),
+            Route("/v1/responses/{response_id}/cancel", stored.cancel, methods=["POST"]),
             Route("/v1/models", probes.models),
+            Route("/v1/models/{model:path}", probes.model),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),
         ],
         middleware=[Middleware(AuthMiddleware, guard=guard)],
+        exception_handlers={HTTPException: _not_served},
         lifespan=lifespan,
     )
     app.state.service = service
@@ -115,6 +128,18 @@ def serve(settings: ServeSettings) -> int:
     finally:
         if journal is not None:
             journal.close()
+
+
+async def _not_served(request: Request, error: Exception) -> Response:
+    """No such address, or not by this method; a WebSocket there is refused by Starlette itself."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    code = "not_found" if status == 404 else "method_not_allowed"
+    message = f"{request.method} {request.url.path[:80]} is not served here."
+    body = {"type": "invalid_request_error", "code": code, "message": message, "param": None}
+    answer = as_json({"error": body}, status)
+    for name, value in (getattr(error, "headers", None) or {}).items():
+        answer.headers[name] = value
+    return answer
 
 
 async def _load(service: Service) -> None:

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent_core.clock import Clock, new_id
+from agent_core.clock import Clock
 from agent_core.errors import ConnectionLost, LooplineError, ServiceError
 from agent_core.protocol.lanes import Head, Outcome, Relation
 from agent_core.protocol.server_connection import LIMIT_CODE
@@ -22,20 +22,26 @@ from agent_core.responses_server.engines.base import EngineRequest, Finish
 from agent_core.responses_server.output.accounting import usage_of
 from agent_core.responses_server.output.echo import echo
 from agent_core.responses_server.output.ladder import Frame, Ladder
+from agent_core.responses_server.output.open_items import owed_output
 from agent_core.responses_server.rendering import Rendered, Renderer
+from agent_core.responses_server.request.calling import Calling
+from agent_core.responses_server.request.offer import check_model
+from agent_core.responses_server.request.options import Settings
 from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
-from agent_core.responses_server.sampling import Budget, sample
+from agent_core.responses_server.sampling import STEERED, Budget, CallGuard, Steered, sample
 from agent_core.responses_server.screening.chain import Screens, States
-from agent_core.responses_server.screening.port import Action, Verdict
+from agent_core.responses_server.screening.port import ALLOWED, Action
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
 from agent_core.responses_server.state.context import Joined
+from agent_core.responses_server.state.item_ids import maker
 from agent_core.responses_server.state.remembered import Remembered, calls_in
 from agent_core.responses_server.state.store import ResponseStore, StoredResponse
 from agent_core.responses_server.tokenizer import Tokenizer
 from agent_core.wire.codec import encode, to_raw
+from agent_core.wire.items import AnyItem, Compaction, Reasoning, call_id_of
 from agent_core.wire.response import Usage
 
 log = logging.getLogger(__name__)
@@ -90,10 +96,13 @@ class _Run:
 
     def __init__(self, pipeline: Pipeline, call: Call, sink: Sink) -> None:
         self._parts, self._call, self._sink = pipeline, call, sink
-        self._id = new_id("resp")
+        self._id = call.response_id
         self._parent: Remembered | None = None
         self._checked: Checked | None = None
+        self._calling: Calling | None = None
         self._prompt: steps.Prompt | None = None
+        self._verdict = ALLOWED
+        self._digest_tokens = 0
         self._ended = False
 
     async def respond(self) -> None:
@@ -101,20 +110,23 @@ class _Run:
         with stages.timed("state"):
             self._parent = parent = await steps.resolve_state(call, parts.store)
         with stages.timed("validate"):
-            self._checked = checked = parts.validator.check(call.create, parent)
+            self._checked = checked = await steps.check(call, parent, parts.validator, parts.store)
         with stages.timed("screen"):
             screens, verdict = steps.screen(parts.screens, parent, checked, incremental=parts.keep_screens)
+        self._verdict = verdict
         with stages.timed("route"):
             route = call.router.resolve(call.create.model)
-        ladder = await self._create(checked.tools, verdict)
+            self._calling = calling = check_model(route.model, route.engine.capabilities, checked)
+        call.steerable = route.engine.capabilities.steer and checked.settings.compact_above is None
+        ladder = await self._create(checked.tools, checked.settings)
         if verdict.action is Action.BLOCK:
             raise ServiceError(verdict.message, code=verdict.code)
-        with stages.timed("render"):
-            self._prompt = await steps.render(parts.renderer, call, parent, checked, keep=parts.keep_tokens)
-        memory = parent.memory if parent is not None and call.relation is Relation.CONTINUE else {}
-        finish = Finish()
-        if checked.generate:
-            finish = await self._sample(ladder, checked, route, memory)
+        await self._render(ladder, checked, route)
+        is_same_lane = parent is not None and call.relation is Relation.CONTINUE and self._digest_tokens == 0
+        memory = parent.memory if parent is not None and is_same_lane else {}
+        finish: Finish | Steered = Finish()
+        if checked.settings.generate and not checked.compact_now:
+            finish = await self._sample(ladder, checked, calling, route, memory)
         await self._conclude(ladder, checked, screens, memory, finish)
 
     async def stopped(self) -> None:
@@ -124,7 +136,7 @@ class _Run:
         if self._call.stop == "expired":
             await self.failed(ServiceError("The connection's lifetime is over.", code=LIMIT_CODE, status=400))
             return
-        ladder = self._call.ladder or await self._create(NO_TOOLS, Verdict())
+        ladder = self._call.ladder or await self._create(NO_TOOLS, None)
         usage = await self._partial_usage(ladder)
         await self._end(ladder, lambda: ladder.cancelled(usage), Outcome.CANCELLED)
 
@@ -151,19 +163,43 @@ class _Run:
         if self._parent is not None and self._call.relation is Relation.CONTINUE:
             self._parent.memory.clear()
 
-    async def _create(self, tools: ToolSet, verdict: Verdict) -> Ladder:
-        flags = verdict.code if verdict.action is Action.FLAG else ""
+    async def _create(self, tools: ToolSet, settings: Settings | None) -> Ladder:
         clock = self._parts.clock
-        now_s = clock.wall_ns() // 1_000_000_000
-        response = echo(self._call.create, self._id, now_s, tools, flags)
-        ladder = Ladder(response, self._call.stream_id, new_id, lambda: clock.wall_ns() // 1_000_000_000)
+        flag = self._verdict.code if self._verdict.action is Action.FLAG else ""
+        response = echo(self._call.create, self._id, clock.wall_ns() // 1_000_000_000, tools, settings, flag)
+        ladder = Ladder(
+            response,
+            self._call.stream_id,
+            maker(self._id),
+            lambda: clock.wall_ns() // 1_000_000_000,
+            seal_reasoning=settings is not None and settings.seal_reasoning,
+        )
         self._call.ladder = ladder
         await self._sink.send([ladder.created(), ladder.in_progress()])
         return ladder
 
-    async def _sample(self, ladder: Ladder, checked: Checked, route: Route, memory: dict[str, object]) -> Finish:
+    async def _render(self, ladder: Ladder, checked: Checked, route: Route) -> None:
+        """The prompt, compacted or cut to the model's context where that is asked for."""
+        parts, call = self._parts, self._call
+        window = route.engine.capabilities.context_tokens
+        with call.stages.timed("render"):
+            prompt = await steps.render(parts.renderer, call, self._parent, checked, keep=parts.keep_tokens)
+            self._prompt = prompt
+            made = steps.compaction_for(checked, prompt, window)
+            if made is not None:
+                self._digest_tokens = await parts.renderer.count(made.digest)
+        if made is not None:
+            await self._sink.send(ladder.compaction(made.seal()))
+            with call.stages.timed("render"):
+                self._prompt = prompt = await steps.compacted(parts.renderer, prompt, made)
+        with call.stages.timed("render"):
+            self._prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
+
+    async def _sample(
+        self, ladder: Ladder, checked: Checked, calling: Calling, route: Route, memory: dict[str, object]
+    ) -> Finish | Steered:
         assert self._prompt is not None
-        create, prompt = self._call.create, self._prompt
+        create, prompt, settings = self._call.create, self._prompt, checked.settings
         request = EngineRequest(
             response_id=self._id,
             model=route.model,
@@ -171,49 +207,63 @@ class _Run:
             items=prompt.context.items,
             first_new=prompt.first_new,
             tokens=Joined(prompt.header.tokens, prompt.context.tokens),
-            tools=checked.tools.tools,
-            tool_choice=checked.tool_choice,
+            tools=calling.tools,
+            tool_choice=calling.choice,
             parallel_tool_calls=create.parallel_tool_calls is not False,
             memory=memory,
             max_output_tokens=create.max_output_tokens,
             temperature=create.temperature,
             top_p=create.top_p,
-            text_format=checked.text_format,
-            reasoning=checked.reasoning,
+            text_format=settings.text_format,
+            reasoning=settings.reasoning,
+            verbosity=settings.verbosity,
+            must_call=calling.must,
+            max_tool_calls=calling.at_most,
         )
         budget = Budget(create.max_output_tokens, self._parts.tokenizer)
-        return await sample(route.engine, request, ladder, budget, self._call.stages, self._sink.send)
+        guard, call = CallGuard(calling), self._call
+        return await sample(route.engine, request, ladder, budget, guard, call.cut, call.stages, self._sink.send)
 
     async def _conclude(
-        self, ladder: Ladder, checked: Checked, screens: States, memory: dict[str, object], finish: Finish
+        self,
+        ladder: Ladder,
+        checked: Checked,
+        screens: States,
+        memory: dict[str, object],
+        finish: Finish | Steered,
     ) -> None:
         """Close the items, remember the response, end it."""
         assert self._prompt is not None
         prompt = self._prompt
-        closing = ladder.finish_items(cut=finish.reason == "max_output_tokens")
+        reason = finish if finish == STEERED else finish.reason
+        closing = ladder.finish_items(cut=reason in (STEERED, "max_output_tokens"))
         if closing:
             await self._sink.send(closing)
+        said = _said(ladder)
         with self._call.stages.timed("render"):
-            rendered = await self._parts.renderer.items(ladder.items)
-        usage = self._usage(prompt, ladder, rendered, finish)
+            rendered = await self._parts.renderer.items(said)
+        usage = self._usage(prompt, said, rendered, finish if isinstance(finish, Finish) else Finish())
         remembered = Remembered(
             response_id=self._id,
-            context=prompt.context.extended(ladder.items, rendered.tokens, calls_in(ladder.items)),
+            context=prompt.context.extended(said, rendered.tokens, calls_in(said)),
             tools=checked.tools,
-            stored=checked.store,
+            stored=checked.settings.store,
             header=prompt.header,
             screens=screens,
             memory=memory,
+            extra=checked.extra,
+            update=checked.update,
         )
 
         def terminal() -> Frame:
-            done = finish.reason == "stop"
-            frame = ladder.completed(usage) if done else ladder.incomplete(finish.reason, usage)
-            if checked.store:
-                self._parts.store.put(self._record(ladder, checked, prompt))
+            frame = ladder.completed(usage) if reason == "stop" else ladder.incomplete(reason, usage)
+            if checked.settings.store:
+                self._parts.store.put(self._record(ladder, checked))
             return frame
 
-        await self._end(ladder, terminal, Outcome.DONE, Head(self._id, remembered), stored=checked.store)
+        owed = tuple(owed_output(item) for item in said if call_id_of(item) is not None)
+        head = Head(self._id, remembered, steerable=self._call.steerable is True, owed=owed)
+        await self._end(ladder, terminal, Outcome.DONE, head, stored=checked.settings.store)
 
     async def _end(
         self,
@@ -239,6 +289,7 @@ class _Run:
 
     def _bill(self, *, stored: bool) -> Bill:
         prompt, checked = self._prompt, self._checked
+        hosted = checked.tools.ignored if checked is not None else 0
         return Bill(
             response_id=self._id,
             connection=self._call.connection,
@@ -246,11 +297,12 @@ class _Run:
             stages=self._call.stages,
             new_tokens=prompt.size - prompt.reused if prompt is not None else 0,
             reused_tokens=prompt.reused if prompt is not None else 0,
-            tools_ignored=checked.tools.ignored if checked is not None else 0,
+            tools_ignored=hosted + (self._calling.unusable if self._calling is not None else 0),
+            screened=self._verdict.code,
             stored=stored,
         )
 
-    def _record(self, ladder: Ladder, checked: Checked, prompt: steps.Prompt) -> StoredResponse:
+    def _record(self, ladder: Ladder, checked: Checked) -> StoredResponse:
         parent = self._parent
         linked = parent is not None and parent.stored
         older = [] if linked or parent is None else [to_raw(item) for item in parent.context.items]
@@ -261,24 +313,31 @@ class _Run:
             input=(*older, *checked.raws),
             output=tuple(ladder.response.output),
             response=encode(ladder.response),
+            owner=self._call.owner,
         )
 
     async def _partial_usage(self, ladder: Ladder) -> Usage | None:
         """Of a response that did not end by itself; None if it was not rendered."""
         if self._prompt is None:
             return None
-        rendered = await self._parts.renderer.items(ladder.items)
-        return self._usage(self._prompt, ladder, rendered, Finish())
+        said = _said(ladder)
+        return self._usage(self._prompt, said, await self._parts.renderer.items(said), Finish())
 
-    @staticmethod
-    def _usage(prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
+    def _usage(self, prompt: steps.Prompt, said: list[AnyItem], rendered: Rendered, finish: Finish) -> Usage:
         return usage_of(
             finish,
             rendered=prompt.size,
             reused=prompt.reused,
-            output_tokens=sum(rendered.text_tokens),
-            reasoning_tokens=sum(rendered.text_tokens[at] for at in ladder.reasoning_items),
+            output_tokens=sum(rendered.text_tokens) + self._digest_tokens,
+            reasoning_tokens=sum(
+                tokens for item, tokens in zip(said, rendered.text_tokens, strict=True) if isinstance(item, Reasoning)
+            ),
         )
+
+
+def _said(ladder: Ladder) -> list[AnyItem]:
+    """Output items that join the context. A compaction has done so already: it is what the context starts with."""
+    return [item for item in ladder.items if not isinstance(item, Compaction)]
 
 
 def _place(error: Exception) -> str:

@@ -1,16 +1,13 @@
-"""Errors as the bytes that tell them: `error` frames for WebSocket, bodies for HTTP, refused steering."""
+"""Errors in the form that tells them: `error` events for WebSocket and HTTP, and why steering input was not taken."""
 
 from __future__ import annotations
 
-import msgspec
-
 from agent_core.errors import LooplineError, ServiceError, WireError
 from agent_core.protocol.server_connection import DRAIN_CODE, LIMIT_CODE
-from agent_core.wire.codec import encode, read
+from agent_core.wire.codec import encode
 from agent_core.wire.errors import error_event
-from agent_core.wire.events import ErrorEvent, SteerFailed
-from agent_core.wire.generated.types import RefusedSteer, SteerError
-from agent_core.wire.requests import ResponseSteer
+from agent_core.wire.events import ErrorEvent
+from agent_core.wire.generated.types import SteerError
 
 _MESSAGES = {
     "invalid_stream_id": "stream_id must be 1 to 256 characters of A-Z, a-z, 0-9, '_', '.' and '-'.",
@@ -19,6 +16,16 @@ _MESSAGES = {
         "Responses websocket connection limit reached (60 minutes). Create a new websocket connection to continue."
     ),
     DRAIN_CODE: "The server is shutting down. Create a new websocket connection to continue.",
+}
+
+_STEER_MESSAGES = {
+    "response_not_found": "No response with this id runs on this connection.",
+    "invalid_input": "Steering takes text, or messages of the role 'user' with text, images and files.",
+    "steering_not_supported": "This response can't be steered; send a response.create.",
+    "too_many_pending_steers": "Too much input is waiting for this response.",
+    "response_already_completed": "This response is complete; continue it with a response.create.",
+    "response_not_active": "This response takes no more input.",
+    "successor_creation_failed": "The response that would have taken this input could not be created.",
 }
 
 
@@ -39,15 +46,7 @@ def refusal_data(code: str | None, cause: Exception | None, stream_id: str | Non
     return encode(refusal(code, cause, stream_id))
 
 
-def steer_refusal_data(code: str, steer: ResponseSteer, stream_id: str | None) -> bytes:
-    """`response.steer.failed` for what the client sent."""
-    event = SteerFailed(
-        error=SteerError(
-            type="invalid_request_error", code=code, message="This response can't be steered; send a response.create."
-        ),
-        steer=RefusedSteer(
-            input=read(steer.input, list[msgspec.Raw] | str), previous_response_id=steer.previous_response_id
-        ),
-        stream_id=stream_id,
-    )
-    return encode(event)
+def steer_error(code: str, cause: Exception | None) -> SteerError:
+    """`cause`: what is wrong with the input, None if it is something else."""
+    message = cause.message if isinstance(cause, WireError) else _STEER_MESSAGES[code]
+    return SteerError(type="invalid_request_error", code=code, message=message)

@@ -10,6 +10,7 @@ from agent_core.clock import Clock
 from agent_core.errors import StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.engines.registry import EngineRegistry
+from agent_core.responses_server.in_flight import InFlight
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.settings import ServeSettings
@@ -24,7 +25,9 @@ class Live(Protocol):
 
 @dataclass
 class Service:
-    """`live`: open WebSockets and running requests. `draining`: the service is on its way out and takes nothing new.
+    """`live`: open WebSockets and running requests. `in_flight`: responses that run.
+
+    `draining`: the service is on its way out and takes nothing new.
 
     `start_error`: why it can't serve. `failed`: it did not end as it should; its process says so by its exit code.
     """
@@ -35,6 +38,7 @@ class Service:
     registry: EngineRegistry
     pipeline: Pipeline
     live: set[Live] = field(default_factory=set)
+    in_flight: InFlight = field(default_factory=InFlight)
     draining: bool = False
     start_error: StateError | None = None
     failed: bool = False

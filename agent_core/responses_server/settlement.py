@@ -21,7 +21,10 @@ log = logging.getLogger(__name__)
 
 
 class Bill(msgspec.Struct, frozen=True, kw_only=True):
-    """What is settled for one response. `stored`: the store holds it and must make it durable."""
+    """What is settled for one response. `stored`: the store holds it and must make it durable.
+
+    `screened`: code of the screen that flagged or blocked its input, "" for none.
+    """
 
     response_id: str
     connection: str
@@ -30,6 +33,7 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
     new_tokens: int
     reused_tokens: int
     tools_ignored: int
+    screened: str
     stored: bool
 
 
@@ -63,6 +67,7 @@ class Settlement:
                 new_tokens=bill.new_tokens,
                 reused_tokens=bill.reused_tokens,
                 tools_ignored=bill.tools_ignored,
+                screened=bill.screened or None,
             )
         )
 

@@ -31,6 +31,10 @@ class Stages:
         self._clock = clock
         self._ns: dict[str, int] = {}
 
+    def anew(self) -> Stages:
+        """Empty ones on the same clock."""
+        return Stages(self._clock)
+
     def now_ns(self) -> int:
         return self._clock.mono_ns()
 

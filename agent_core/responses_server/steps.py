@@ -1,23 +1,30 @@
-"""The pipeline's steps that look at what is remembered: state, screening, rendering. Each works on new items only.
+"""The pipeline's steps that look at what is remembered: state, reading, screening, rendering, compacting.
 
-What can't be reused (a response from the durable store, or a feature that is switched off) is worked through once more
-from the start, by the same code.
+Each works on new items only. What can't be reused (a response from the durable store, a compacted context, or a feature
+that is switched off) is worked through once more from the start, by the same code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_core.errors import ServiceError
+from agent_core.errors import ServiceError, WireError
 from agent_core.protocol.lanes import Relation
 from agent_core.responses_server.call import Call
 from agent_core.responses_server.rendering import Header, Renderer
-from agent_core.responses_server.request.validation import Checked
+from agent_core.responses_server.request.validation import Checked, Given, Validator
 from agent_core.responses_server.screening.chain import Screens, States
 from agent_core.responses_server.screening.port import Verdict
+from agent_core.responses_server.state.compaction import Compacted, compact, effective
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
 from agent_core.responses_server.state.store import ResponseStore
+from agent_core.responses_server.state.stored_items import find_item
+from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item
+
+DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
+"""Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
 
 
 async def resolve_state(call: Call, store: ResponseStore) -> Remembered | None:
@@ -28,7 +35,7 @@ async def resolve_state(call: Call, store: ResponseStore) -> Remembered | None:
     wanted = call.create.previous_response_id
     if call.relation is Relation.FRESH or wanted is None:
         return None
-    parent = call.head or await read_remembered(store, wanted)
+    parent = call.head or await read_remembered(store, wanted, call.owner)
     if parent is None:
         raise ServiceError(
             f"Previous response with id '{wanted[:80]}' not found.",
@@ -37,6 +44,24 @@ async def resolve_state(call: Call, store: ResponseStore) -> Remembered | None:
             param="previous_response_id",
         )
     return parent
+
+
+async def check(call: Call, parent: Remembered | None, validator: Validator, store: ResponseStore) -> Checked:
+    """Read and judge what is new. Raises WireError."""
+    given = validator.read(call.create, call.before)
+    if given.references:
+        await _resolve_references(given, store, call.owner)
+    return validator.check(call.create, parent, given)
+
+
+async def _resolve_references(given: Given, store: ResponseStore, owner: str) -> None:
+    """Put stored items in the place of references to them."""
+    for index, item_id in given.references.items():
+        raw = await find_item(store, item_id, owner)
+        if raw is None:
+            message = f"Item with id '{item_id[:80]}' not found; only items of stored responses can be referred to."
+            raise WireError(message, param=f"input[{index}].id")
+        given.raws[index], given.items[index] = raw, read_item(raw)
 
 
 def screen(
@@ -73,10 +98,10 @@ async def render(renderer: Renderer, call: Call, parent: Remembered | None, chec
     base = parent.context if parent is not None else Context.empty()
     old = len(base.items)
     reused = 0
-    if old and not (keep and len(base.tokens)):
-        everything = [*base.items, *checked.items]
-        rendered = await renderer.items(everything)
-        context = Context.empty().extended(everything, rendered.tokens, calls_in(everything))
+    if any(isinstance(item, Compaction | CompactionTrigger) for item in checked.items):
+        context, old = await _rendered(renderer, effective([*base.items, *checked.items])), 0
+    elif old and not (keep and len(base.tokens)):
+        context = await _rendered(renderer, [*base.items, *checked.items])
     else:
         reused = len(base.tokens)
         rendered = await renderer.items(checked.items)
@@ -84,3 +109,62 @@ async def render(renderer: Renderer, call: Call, parent: Remembered | None, chec
     if keep and parent is not None and parent.header is not None and parent.header.digest == header.digest:
         reused += len(header.tokens)
     return Prompt(header=header, context=context, first_new=old, reused=reused)
+
+
+async def _rendered(renderer: Renderer, items: Sequence[AnyItem]) -> Context:
+    return Context.empty().extended(items, (await renderer.items(items)).tokens, calls_in(items))
+
+
+def compaction_for(checked: Checked, prompt: Prompt, window: int | None) -> Compacted | None:
+    """The compaction that this call has to make, None if none.
+
+    `window`: tokens that the model's context holds, None for no limit.
+    """
+    items = prompt.context.items
+    if checked.compact_now:
+        return compact(items)
+    above = checked.settings.compact_above
+    if above is None or not checked.settings.generate:
+        return None
+    if above == 0:
+        above = int(window * DEFAULT_SHARE) if window is not None else DEFAULT_TOKENS
+    if prompt.size <= above:
+        return None
+    made = compact(items)
+    return made if made.shortened else None
+
+
+async def compacted(renderer: Renderer, prompt: Prompt, made: Compacted) -> Prompt:
+    """The prompt that goes on behind a compaction. Nothing of the context is reused."""
+    return Prompt(prompt.header, await _rendered(renderer, made.items), first_new=0, reused=0)
+
+
+async def fitted(renderer: Renderer, prompt: Prompt, window: int | None, *, truncate: bool) -> Prompt:
+    """The prompt, or what fits of it: `truncate` drops items from the start, with outputs whose calls are gone.
+
+    Raises ServiceError `context_length_exceeded`.
+    """
+    if window is None or prompt.size <= window:
+        return prompt
+    items = list(prompt.context.items)
+    if truncate:
+        sizes = [len((await renderer.items([item])).tokens) for item in items]
+        start, left = 0, prompt.size
+        while start < len(items) - 1 and left > window:
+            left -= sizes[start]
+            start += 1
+        rest = _with_their_calls(items[start:])
+        if rest and left <= window:
+            return Prompt(prompt.header, await _rendered(renderer, rest), first_new=0, reused=0)
+    raise ServiceError(
+        f"The input has {prompt.size} tokens, the model's context holds {window}.",
+        code="context_length_exceeded",
+        status=400,
+        param="input",
+    )
+
+
+def _with_their_calls(items: Sequence[AnyItem]) -> list[AnyItem]:
+    """Items without the outputs of calls that are not among them."""
+    calls = {call_id for call_id, _ in calls_in(items)}
+    return [item for item in items if (answered := output_call_id(item)) is None or answered in calls]

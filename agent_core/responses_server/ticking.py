@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from agent_core.errors import ConnectionLost
-from agent_core.protocol.server_connection import Action, Input, ServerConnection
+from agent_core.protocol.server_actions import Action
+from agent_core.protocol.server_connection import Input, ServerConnection
 from agent_core.responses_server.state.remembered import Remembered
 
 

@@ -12,32 +12,40 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+import msgspec
 from starlette.types import Receive, Scope, Send
 
 from agent_core.clock import new_id
-from agent_core.errors import ConnectionLost, LooplineError, WireError
+from agent_core.errors import ConnectionLost, WireError
 from agent_core.protocol.lanes import Head, Outcome, Ticket
-from agent_core.protocol.server_connection import (
+from agent_core.protocol.server_actions import (
+    AcceptSteer,
     Action,
+    AwaitOutputs,
     Close,
-    Input,
     Keepalive,
     Refuse,
     RefuseSteer,
-    ServerConnection,
     Start,
     Withdraw,
 )
-from agent_core.protocol.server_connection import Stop as StopAction
-from agent_core.responses_server.call import Call, Stop, wants_timing
-from agent_core.responses_server.http.replies import error_body, send_reply
-from agent_core.responses_server.output.ladder import Frame
-from agent_core.responses_server.refusals import refusal_data, steer_refusal_data
+from agent_core.protocol.server_actions import Stop as StopAction
+from agent_core.protocol.server_connection import Input, ServerConnection
+from agent_core.protocol.steering import Steer
+from agent_core.responses_server.answer import Answer
+from agent_core.responses_server.call import Call, wants_timing
+from agent_core.responses_server.http.replies import error_body, owner_of, send_reply
+from agent_core.responses_server.output.ladder import Ladder
+from agent_core.responses_server.refusals import refusal_data, steer_error
+from agent_core.responses_server.request.steer_input import read_steer_input
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import MAX_FRAME_BYTES
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.ticking import watch_time
+from agent_core.wire.codec import encode, read
+from agent_core.wire.events import SteerFailed
+from agent_core.wire.generated.types import RefusedSteer
 from agent_core.wire.head import read_head
 from agent_core.wire.requests import (
     ResponseCancel,
@@ -78,6 +86,14 @@ class _Job:
     stages: Stages
     admitted_ns: int
 
+    def succeeded(self, previous_response_id: str | None) -> _Job:
+        """The job of a successor: the same settings, continuing from there with the input that was queued."""
+        create = msgspec.structs.replace(
+            self.create, previous_response_id=previous_response_id, input=msgspec.UNSET, generate=None
+        )
+        stages = self.stages.anew()
+        return _Job(create, stages, stages.now_ns())
+
 
 class _Connection:
     """One accepted socket."""
@@ -85,10 +101,11 @@ class _Connection:
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._service, self._receive, self._asgi_send = service, receive, send
         self.id = new_id("conn")
+        self._owner = owner_of(scope)
         self._timing = wants_timing(scope["headers"])
         self._router = service.router()
         self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
-        self._running: dict[Ticket, _Answer] = {}
+        self._running: dict[Ticket, Answer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._writing = asyncio.Lock()
         self._changed = asyncio.Event()
@@ -113,7 +130,6 @@ class _Connection:
             await self._perform(self._machine.on(Input.DRAIN, self._service.now_s()))
 
     async def write(self, frames: Sequence[bytes]) -> None:
-        """Send text frames together. Raises ConnectionLost if the peer is gone."""
         try:
             async with self._writing:
                 for data in frames:
@@ -121,6 +137,23 @@ class _Connection:
         except (OSError, RuntimeError) as error:
             # OSError: the peer is gone. RuntimeError: we closed already; whatever still wanted to write is too late.
             raise ConnectionLost("the client has left") from error
+
+    async def finished(
+        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[Remembered] | None
+    ) -> None:
+        """Free the lane at the moment the terminal frame is queued for writing, then go on with what waited."""
+        answer = self._running.pop(ticket, None)
+        ladder = answer.call.ladder if answer is not None else None
+        self._service.in_flight.remove(ticket.response_id, ladder.response if ladder is not None else None)
+        actions = self._machine.finished(self._service.now_s(), ticket, outcome, head)
+        if frames:
+            await self.write(frames)
+        await self._perform(actions, ladder)
+
+    def sent(self, ticket: Ticket) -> None:
+        if ticket.last_sent_s is None:
+            self._changed.set()
+        self._machine.sent(ticket, self._service.now_s())
 
     async def _read(self) -> None:
         while True:
@@ -166,18 +199,26 @@ class _Connection:
         if isinstance(event, ResponseCancel) and not self._is_over(event.response_id):
             return self._machine.on(Input.CANCEL, now_s, event.stream_id)
         if isinstance(event, ResponseSteer):
-            return self._machine.on(Input.STEER, now_s, event)
+            return self._steer(event, now_s)
         return self._machine.on(Input.IGNORABLE, now_s)
+
+    def _steer(self, event: ResponseSteer, now_s: float) -> list[Action]:
+        steer = Steer(event.previous_response_id, event.input)
+        try:
+            steer = Steer(event.previous_response_id, event.input, read_steer_input(event.input))
+        except WireError as error:
+            return self._machine.steer(now_s, steer, "", fault=error)
+        return self._machine.steer(now_s, steer, new_id("steer"))
 
     def _is_over(self, response_id: str | None) -> bool:
         """Whether a cancel names a response that does not run; its lane may already be busy with the next one."""
-        ladders = [answer.call.ladder for answer in self._running.values()]
-        return response_id is not None and response_id not in [one.response.id for one in ladders if one is not None]
+        return response_id is not None and self._machine.lanes.running_as(response_id) is None
 
     def _bad_frame(self, error: WireError) -> list[Action]:
         return self._machine.on(Input.BAD_FRAME, self._service.now_s(), error)
 
-    async def _perform(self, actions: Sequence[Action]) -> None:
+    async def _perform(self, actions: Sequence[Action], ladder: Ladder | None = None) -> None:
+        """Carry out actions. `ladder`: of the response that has just ended."""
         for action in actions:
             match action:
                 case Start(ticket):
@@ -187,13 +228,23 @@ class _Connection:
                     if answer is not None:
                         answer.stop(cause)
                 case Withdraw(ticket):
-                    withdrawn = _Answer(self, None, self._call(ticket))
+                    withdrawn = Answer(self, None, self._call(ticket))
                     withdrawn.stop("cancelled")
                     await self._service.pipeline.run(withdrawn.call, withdrawn)
                 case Refuse(code, cause, stream_id):
                     await self.write([refusal_data(code, cause, stream_id)])
-                case RefuseSteer(code, steer, stream_id):
-                    await self.write([steer_refusal_data(code, steer, stream_id)])
+                case AcceptSteer(ticket, steer):
+                    answer = self._running[ticket]
+                    assert answer.call.ladder is not None
+                    await self.write([answer.call.ladder.steer_accepted(steer.id or "").data])
+                    answer.call.cut.ask()
+                case AwaitOutputs(_, steer, owed):
+                    assert ladder is not None
+                    await self.write(
+                        [ladder.steer_pending(steer.id or "", [msgspec.Raw(encode(stub)) for stub in owed]).data]
+                    )
+                case RefuseSteer():
+                    await self.write([self._steer_refusal(action, ladder)])
                 case Keepalive(ticket):
                     await self._keep_alive(ticket)
                 case Close(code, reason):
@@ -201,31 +252,57 @@ class _Connection:
                         await self._asgi_send({"type": "websocket.close", "code": code, "reason": reason})
         self._room.set()
 
+    def _steer_refusal(self, refused: RefuseSteer, ended: Ladder | None) -> bytes:
+        """`response.steer.failed`, in the stream of the response that it names if there is one."""
+        steer, ticket = refused.steer, refused.ticket
+        error = steer_error(refused.code, refused.cause)
+        told = RefusedSteer(
+            input=read(steer.sent, list[msgspec.Raw] | str),
+            previous_response_id=steer.previous_response_id,
+            id=steer.id,
+        )
+        answer = self._running.get(ticket) if ticket is not None else None
+        ladder = answer.call.ladder if answer is not None else ended
+        if ladder is not None:
+            return ladder.steer_failed(error, told).data
+        return encode(SteerFailed(error=error, steer=told, stream_id=ticket.lane if ticket is not None else None))
+
     def _start(self, ticket: Ticket) -> None:
-        answer = self._running[ticket] = _Answer(self, ticket, self._call(ticket))
-        task = answer.task = asyncio.create_task(self._respond(ticket, answer))
+        answer = self._running[ticket] = Answer(self, ticket, self._call(ticket))
+        self._service.in_flight.add(ticket.response_id, self._owner, lambda: self._cancel(ticket))
+        task = answer.start(lambda: self._respond(ticket, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _cancel(self, ticket: Ticket) -> None:
+        """Cancel a running response from elsewhere."""
+        if ticket in self._running:
+            await self._perform(self._machine.on(Input.CANCEL, self._service.now_s(), ticket.lane))
 
     def _call(self, ticket: Ticket) -> Call:
         job = ticket.payload
         assert isinstance(job, _Job)
+        if ticket.is_successor:
+            job = ticket.payload = job.succeeded(ticket.previous_response_id)
         job.stages.add("queue", job.stages.now_ns() - job.admitted_ns)
+        ticket.response_id = new_id("resp")
         wanted = ticket.previous_response_id
         head = self._machine.lanes.head(wanted) if wanted is not None else None
         return Call(
+            response_id=ticket.response_id,
             create=job.create,
             router=self._router,
             stages=job.stages,
             connection=self.id,
+            owner=self._owner,
             stream_id=ticket.lane,
             head=head.payload if head is not None else None,
             relation=ticket.relation,
+            before=[raw for steer in ticket.before for raw in steer.items],
             timing=self._timing,
         )
 
-    async def _respond(self, ticket: Ticket, answer: _Answer) -> None:
-        answer.begun = True
+    async def _respond(self, ticket: Ticket, answer: Answer) -> None:
         try:
             await self._service.pipeline.run(answer.call, answer)
         except ConnectionLost:
@@ -234,72 +311,8 @@ class _Connection:
             if not answer.ended:
                 await self.finished(ticket, [], Outcome.CANCELLED, None)
 
-    async def finished(
-        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[Remembered] | None
-    ) -> None:
-        """Free the lane at the moment the terminal frame is queued for writing, then go on with what waited."""
-        self._running.pop(ticket, None)
-        actions = self._machine.finished(self._service.now_s(), ticket, outcome, head)
-        if frames:
-            await self.write(frames)
-        await self._perform(actions)
-
-    def sent(self, ticket: Ticket) -> None:
-        if ticket.last_sent_s is None:
-            self._changed.set()
-        self._machine.sent(ticket, self._service.now_s())
-
     async def _keep_alive(self, ticket: Ticket) -> None:
         answer = self._running.get(ticket)
         frame = answer.call.keepalive() if answer is not None else None
         if frame is not None:
             await self.write([frame.data])
-
-
-class _Answer:
-    """The sink of one response, and the task that makes it.
-
-    `ticket` None: the response never ran on its lane, which so has nothing to free.
-    """
-
-    def __init__(self, connection: _Connection, ticket: Ticket | None, call: Call) -> None:
-        self._connection, self._ticket, self.call = connection, ticket, call
-        self._writing = False
-        self.task: asyncio.Task[None] | None = None
-        self.begun = False
-        self.ended = False
-
-    def stop(self, cause: Stop) -> None:
-        """Make the pipeline end the response.
-
-        The task is not cancelled before its first step (it would never run, and nobody be answered) nor in the middle
-        of a write (numbered events would be lost); there it sees the cause by itself.
-        """
-        self.call.stop = cause
-        if self.task is not None and self.begun and not (self._writing and cause != "gone"):
-            self.task.cancel()
-
-    async def send(self, frames: Sequence[Frame]) -> None:
-        stop, self._writing = self.call.stop, True
-        try:
-            await self._connection.write([frame.data for frame in frames])
-        finally:
-            self._writing = False
-        if self._ticket is not None:
-            self._connection.sent(self._ticket)
-        if self.call.stop is not stop:
-            raise asyncio.CancelledError
-
-    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
-        await self._finish([frame.data for frame in frames], outcome, head)
-
-    async def refuse(self, error: LooplineError) -> None:
-        lane = self._ticket.lane if self._ticket is not None else None
-        await self._finish([refusal_data(None, error, lane)], Outcome.FAILED, None)
-
-    async def _finish(self, frames: list[bytes], outcome: Outcome, head: Head[Remembered] | None) -> None:
-        self.ended = True
-        if self._ticket is None:
-            await self._connection.write(frames)
-        else:
-            await self._connection.finished(self._ticket, frames, outcome, head)

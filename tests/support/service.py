@@ -96,6 +96,15 @@ def running_service(**changes: Any) -> Iterator[Running]:
         assert not thread.is_alive(), "the service did not stop"
 
 
+@contextmanager
+def playing(folder: Path, rollout: Any, **changes: Any) -> Iterator[Running]:
+    """A service whose model `scripted` plays this rollout."""
+    path = folder / f"rollout-{len(list(folder.iterdir()))}.json"
+    path.write_text(json.dumps(rollout))
+    with running_service(rollout_file=path, **changes) as running:
+        yield running
+
+
 class Socket:
     """A client that speaks JSON, for tests: one call is all events up to its end."""
 

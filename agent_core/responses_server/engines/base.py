@@ -1,8 +1,8 @@
 """The engine port: rendered tokens and structured items in, typed deltas out.
 
-An engine is asked for one response at a time per lane and yields deltas; `ladder.py` turns them into the event ladder of
-the protocol, so no engine knows an event name. Kinds may alternate: a change of kind closes the open item and opens the
-next. An engine is cancelled by closing its iterator; it must stop within a second.
+An engine is asked for one response at a time per lane and yields deltas; `output/ladder.py` turns them into the event
+ladder of the protocol, so no engine knows an event name. Kinds may alternate: a change of kind closes the open item and
+opens the next. An engine is cancelled by closing its iterator; it must stop within a second.
 """
 
 from __future__ import annotations
@@ -14,12 +14,20 @@ import msgspec
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What `GET /v1/models` says of a model."""
+    """What `GET /v1/models` says of a model. What an engine can't do is refused before it is asked.
+
+    `steer`: it may be stopped between two deltas and go on with new input. `custom_tools`: it calls free-form tools,
+    within their grammar. `json_output`: it keeps to a `text.format` that is not plain text. `context_tokens`: rendered
+    tokens that its context holds, None for no limit.
+    """
 
     tools: bool
     chat: bool
     repair: bool = False
     steer: bool = False
+    custom_tools: bool = False
+    json_output: bool = False
+    context_tokens: int | None = None
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -33,7 +41,10 @@ class ReasoningDelta(msgspec.Struct, frozen=True):
 
 
 class ToolCallStart(msgspec.Struct, frozen=True, kw_only=True):
-    """Opens a function call (`kind` "function") or a free-form one ("custom"). `call_id` None: the service makes one."""
+    """Opens a function call (`kind` "function") or a free-form one ("custom").
+
+    `call_id` None: the service makes one.
+    """
 
     name: str
     kind: Literal["function", "custom"] = "function"
@@ -54,8 +65,8 @@ class ItemEnd(msgspec.Struct, frozen=True):
 class Finish(msgspec.Struct, frozen=True, kw_only=True):
     """Ends the response; nothing follows.
 
-    `cached_tokens` = input tokens that the engine did not process again; None where it does not know. `output_tokens` and
-    `reasoning_tokens` None: the service counts what was emitted with its own tokenizer.
+    `cached_tokens` = input tokens that the engine did not process again; None where it does not know. `output_tokens`
+    and `reasoning_tokens` None: the service counts what was emitted with its own tokenizer.
     """
 
     reason: Literal["stop", "max_output_tokens", "content_filter"] = "stop"
@@ -68,14 +79,26 @@ class Finish(msgspec.Struct, frozen=True, kw_only=True):
 Delta = TextDelta | ReasoningDelta | ToolCallStart | ToolCallDelta | ItemEnd | Finish
 
 
+class Grammar(msgspec.Struct, frozen=True, kw_only=True):
+    """What the input of a custom tool must match as a whole."""
+
+    syntax: Literal["lark", "regex"]
+    definition: str
+
+
 class EngineTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that an engine may call: its kind, its name and the JSON Schema of its arguments (None for custom tools)."""
+    """A tool that an engine may call.
+
+    `parameters`: JSON Schema of a function's arguments, None for a custom tool. `format`: grammar of a custom tool's
+    input, None for any text.
+    """
 
     name: str
     kind: Literal["function", "custom"] = "function"
     namespace: str | None = None
     description: str = ""
     parameters: dict[str, Any] | None = None
+    format: Grammar | None = None
 
 
 class EngineRequest(msgspec.Struct, kw_only=True):
@@ -84,6 +107,10 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     `items` is the whole context, oldest first, as structured items (`wire.items`); those from `first_new` on are new in
     this call. `tokens` is the same context rendered. `memory` belongs to the lane, dies with it, and may hold what the
     engine keeps between calls: it must only ever be a cache of what `items` says.
+
+    `tools` are those that `tool_choice` leaves, none for "none"; `must_call`: one of them has to be called.
+    `max_tool_calls`: most calls in this response, None for no limit (1 where calls may not be parallel). `text_format`,
+    `reasoning` and `verbosity` as the client set them, latest configuration update included.
     """
 
     response_id: str
@@ -101,6 +128,9 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     top_p: float | None = None
     text_format: dict[str, Any] | None = None
     reasoning: dict[str, Any] | None = None
+    verbosity: str | None = None
+    must_call: bool = False
+    max_tool_calls: int | None = None
 
 
 class Engine(Protocol):

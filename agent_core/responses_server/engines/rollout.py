@@ -3,6 +3,7 @@
 A JSON object; unknown keys are refused.
 
     tokens_per_s    speed of all steps, a word with its space counted as one token; 0 or absent: no pacing
+    context_tokens  rendered tokens that the model's context is said to hold; absent: no limit
     steps           one entry per call of a conversation, in order
 
 A step:
@@ -92,6 +93,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Rollout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     steps: tuple[Step, ...]
     tokens_per_s: float = 0.0
+    context_tokens: int | None = None
 
 
 def read_rollout(path: Path) -> Rollout:

@@ -1,8 +1,9 @@
 """The `scripted` engine: plays a rollout file, or behaves in one fixed way without one. A test double and a load.
 
 Without a file: if a function tool may be called and the last item is no tool output, it calls the first one with
-arguments that its schema accepts; else it answers with text (JSON where `text.format` asks for it). Model
-`scripted:slow` streams its text over three seconds.
+arguments that its schema accepts; else it answers with text (JSON where `text.format` asks for it). It also calls where
+the client demands it, custom tools included, whose input then fits their grammar. Model `scripted:slow` streams its
+text over three seconds. It can be steered: at any delta it stops, and the next response begins like any other.
 
 With a file it is strict: a call that the file does not foresee fails, and `close` fails if a step was never played.
 """
@@ -29,7 +30,16 @@ from agent_core.responses_server.engines.base import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.engines.rollout import Expectation, Output, Rollout, Step
+from agent_core.responses_server.engines.lark_text import lark_text
+from agent_core.responses_server.engines.pattern_text import pattern_text
+from agent_core.responses_server.engines.rollout import (
+    Expectation,
+    Output,
+    Rollout,
+    ScriptedCall,
+    ScriptedCustomCall,
+    Step,
+)
 from agent_core.responses_server.engines.schema_values import example
 from agent_core.wire.items import FunctionCall, Message, Reasoning, call_id_of, item_type, output_call_id, text_of
 
@@ -47,11 +57,17 @@ class ScriptedEngine:
     """Plays `rollout`; None: the built-in behaviour."""
 
     name = "scripted"
-    capabilities = Capabilities(tools=True, chat=True)
 
     def __init__(self, rollout: Rollout | None, clock: Clock) -> None:
         self._rollout, self._clock = rollout, clock
         self._played: set[int] = set()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        window = self._rollout.context_tokens if self._rollout is not None else None
+        return Capabilities(
+            tools=True, chat=True, steer=True, custom_tools=True, json_output=True, context_tokens=window
+        )
 
     async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
         pace = _Pace(self._clock)
@@ -72,9 +88,7 @@ class ScriptedEngine:
     def _built_in(self, request: EngineRequest, pace: _Pace) -> Step:
         tool = callable_tool(request)
         if tool is not None:
-            arguments = msgspec.json.encode(example(tool.parameters or {})).decode()
-            call = {"name": tool.name, "arguments": arguments, "namespace": tool.namespace}
-            return msgspec.convert({"output": [{"function_call": call}]}, Step)
+            return Step(output=(_call_of(tool),))
         text = _text_for(request.text_format)
         if request.model.endswith(":slow"):
             pace.tokens_per_s = len(_WORD.findall(text)) / SLOW_S
@@ -143,15 +157,27 @@ class _Pace:
 
 
 def callable_tool(request: EngineRequest) -> EngineTool | None:
-    """The function tool that the built-in behaviour calls, the first that `tool_choice` leaves; None: it answers."""
-    if request.tool_choice == "none" or (request.items and output_call_id(request.items[-1]) is not None):
+    """The tool that the built-in behaviour calls; None: it answers.
+
+    That is the first function tool; a custom one, and a call after a tool's output, only if a call is demanded.
+    """
+    if request.must_call:
+        return next(iter(request.tools), None)
+    if request.items and output_call_id(request.items[-1]) is not None:
         return None
-    tools = [tool for tool in request.tools if tool.kind == "function"]
-    if isinstance(request.tool_choice, dict):
-        allowed = request.tool_choice.get("tools", [request.tool_choice])
-        names = {entry.get("name") for entry in allowed if isinstance(entry, dict)}
-        tools = [tool for tool in tools if tool.name in names]
-    return tools[0] if tools else None
+    return next((tool for tool in request.tools if tool.kind == "function"), None)
+
+
+def _call_of(tool: EngineTool) -> Output:
+    """A call with arguments, or input, that the tool takes."""
+    if tool.kind == "function":
+        arguments = msgspec.json.encode(example(tool.parameters or {})).decode()
+        return Output(function_call=ScriptedCall(tool.name, arguments, namespace=tool.namespace))
+    text = "example"
+    if tool.format is not None:
+        make = lark_text if tool.format.syntax == "lark" else pattern_text
+        text = make(tool.format.definition)
+    return Output(custom_tool_call=ScriptedCustomCall(tool.name, text, namespace=tool.namespace))
 
 
 def turns_spoken(items: Sequence[Any], memory: dict[str, Any]) -> int:

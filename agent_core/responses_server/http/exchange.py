@@ -1,4 +1,4 @@
-"""The HTTP shell: `POST /v1/responses` as JSON or SSE by the same pipeline, the model list and the health probes.
+"""The HTTP shell: `POST /v1/responses` as JSON or SSE by the same pipeline.
 
 A request is a connection with one lane and one call: the same machine decides on its keepalives.
 """
@@ -11,20 +11,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from agent_core.clock import new_id
 from agent_core.errors import ConnectionLost, LooplineError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation, Ticket
-from agent_core.protocol.server_connection import Action, Keepalive, ServerConnection, Start
+from agent_core.protocol.server_actions import Action, Keepalive, Start, Stop
+from agent_core.protocol.server_connection import Input, ServerConnection
 from agent_core.responses_server.call import Call, wants_timing
-from agent_core.responses_server.http.replies import error_body, send_reply
+from agent_core.responses_server.http.replies import error_body, owner_of, read_body, send_reply, told
 from agent_core.responses_server.output.ladder import Frame
-from agent_core.responses_server.refusals import refusal
 from agent_core.responses_server.service import Service
-from agent_core.responses_server.settings import MAX_BODY_BYTES
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.ticking import watch_time
@@ -57,7 +54,7 @@ class ResponsesEndpoint:
         exchange = _Exchange(self._service, scope, receive, send)
         stages = Stages(self._service.clock)
         try:
-            body = await _read_body(receive)
+            body = await read_body(receive)
             with stages.timed("admission"):
                 create = read_create_body(body)
                 _check_http_only(create)
@@ -80,25 +77,30 @@ class _Exchange:
         self._writing = asyncio.Lock()
         self._ticket: Ticket | None = None
         self._call: Call | None = None
+        self._work: asyncio.Task[None] | None = None
         self._streaming = False
         self._started = False
 
     async def serve(self, create: ResponseCreate, stages: Stages) -> None:
         """Run the response; stop it if the client leaves."""
         self._streaming = create.stream is True
-        self._call = Call(
+        response_id = new_id("resp")
+        self._call = call = Call(
+            response_id=response_id,
             create=create,
             router=self._service.router(),
             stages=stages,
             connection=new_id("http"),
+            owner=owner_of(self._scope),
             relation=Relation.FRESH if create.previous_response_id is None else Relation.MISS,
             timing=self._streaming and wants_timing(self._scope["headers"]),
         )
         await self._perform(self._machine.create(self._service.now_s(), None, create.previous_response_id, None))
-        work = asyncio.create_task(self._service.pipeline.run(self._call, self))
+        work = self._work = asyncio.create_task(self._service.pipeline.run(call, self))
         gone = asyncio.create_task(_wait_gone(self._receive))
         watch = asyncio.create_task(watch_time(self._machine, self._service.now_s, self._changed, self._perform))
         self._service.opened(self)
+        self._service.in_flight.add(response_id, call.owner, self._cancel)
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -108,6 +110,11 @@ class _Exchange:
             with suppress(asyncio.CancelledError, ConnectionLost):
                 await work
             self._service.closed(self)
+            self._service.in_flight.remove(response_id, call.ladder.response if call.ladder is not None else None)
+
+    async def _cancel(self) -> None:
+        """Cancel the response from elsewhere."""
+        await self._perform(self._machine.on(Input.CANCEL, self._service.now_s(), None))
 
     async def drain(self) -> None:
         """A request takes nothing new anyhow; it ends by itself."""
@@ -132,9 +139,7 @@ class _Exchange:
     async def refuse(self, error: LooplineError) -> None:
         if self._ticket is not None:
             self._machine.finished(self._service.now_s(), self._ticket, Outcome.FAILED)
-        event = refusal(None, error, None)
-        body = encode({"error": event.error})
-        await send_reply(self._scope, self._receive, self._asgi_send, event.status or 500, body)
+        await told(error)(self._scope, self._receive, self._asgi_send)
 
     @property
     def _running(self) -> Ticket:
@@ -146,6 +151,9 @@ class _Exchange:
             match action:
                 case Start(ticket):
                     self._ticket = ticket
+                case Stop(_, cause) if self._call is not None and self._work is not None:
+                    self._call.stop = cause
+                    self._work.cancel()
                 case Keepalive():
                     frame = self._call.keepalive() if self._call is not None else None
                     if frame is not None and self._streaming:
@@ -167,23 +175,6 @@ class _Exchange:
             raise ConnectionLost("the client has left") from error
 
 
-async def _read_body(receive: Receive) -> bytes:
-    """The whole body. Raises WireError above the limit, ConnectionLost if the client leaves."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ConnectionLost("the client has left")
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > MAX_BODY_BYTES:
-            raise WireError(f"The body is above {MAX_BODY_BYTES} bytes.", code="message_too_large")
-        chunks.append(chunk)
-        if not message.get("more_body", False):
-            return b"".join(chunks)
-
-
 async def _wait_gone(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -192,35 +183,3 @@ async def _wait_gone(receive: Receive) -> None:
 def _check_http_only(create: ResponseCreate) -> None:
     if create.stream_id is not None:
         raise WireError("stream_id belongs to WebSocket connections.", param="stream_id")
-
-
-class Probes:
-    """Small answers that need no pipeline."""
-
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
-    async def health(self, request: Request) -> Response:
-        """The process runs."""
-        return JSONResponse({"status": "ok"})
-
-    async def ready(self, request: Request) -> Response:
-        """New work is taken: the tokenizer is loaded and the service does not shut down."""
-        ready = self._service.pipeline.tokenizer.loaded and not self._service.draining
-        return JSONResponse({"status": "ready" if ready else "not ready"}, 200 if ready else 503)
-
-    async def models(self, request: Request) -> Response:
-        """`GET /v1/models`, each with what its engine can do."""
-        data = [
-            {
-                "id": name,
-                "object": "model",
-                "created": 0,
-                "owned_by": "loopline",
-                "capabilities": {
-                    field: getattr(engine.capabilities, field) for field in engine.capabilities.__struct_fields__
-                },
-            }
-            for name, engine in self._service.registry.items()
-        ]
-        return JSONResponse({"object": "list", "data": data})

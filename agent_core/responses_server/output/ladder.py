@@ -21,8 +21,10 @@ from agent_core.responses_server.engines.base import (
     ToolCallStart,
 )
 from agent_core.responses_server.output.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
+from agent_core.responses_server.state.sealing import seal
 from agent_core.wire.codec import encode
 from agent_core.wire.events import (
+    CompactionCompacting,
     OutputItemAdded,
     OutputItemDone,
     ResponseCompleted,
@@ -30,8 +32,13 @@ from agent_core.wire.events import (
     ResponseFailed,
     ResponseIncomplete,
     ResponseInProgress,
+    SteerAccepted,
+    SteerFailed,
+    SteerPending,
     WebsocketTiming,
 )
+from agent_core.wire.generated.types import RefusedSteer, Steer, SteerError
+from agent_core.wire.items import Compaction, Reasoning, text_of
 from agent_core.wire.response import IncompleteDetails, Response, ResponseError, Usage
 
 
@@ -46,6 +53,7 @@ class Ladder:
     """The events of one response. `response` holds what it echoes; its status, output and usage are kept here.
 
     `stream_id` is written into every event, None for the default lane and for HTTP. `wall_s` gives Unix seconds.
+    `seal_reasoning`: reasoning items carry their text sealed as well.
     """
 
     def __init__(
@@ -54,15 +62,16 @@ class Ladder:
         stream_id: str | None,
         new_id: Callable[[str], str],
         wall_s: Callable[[], int],
+        *,
+        seal_reasoning: bool = False,
     ) -> None:
         self.response = response
         self._stream_id, self._new_id, self._wall_s = stream_id, new_id, wall_s
+        self._seal_reasoning = seal_reasoning
         self._sequence = 0
         self._open: OpenItem | None = None
         self.items: list[Any] = []
         """Closed output items, typed."""
-        self.reasoning_items: set[int] = set()
-        """Which of `items` are reasoning."""
 
     def created(self) -> Frame:
         return self._lifecycle(ResponseCreated)
@@ -99,13 +108,20 @@ class Ladder:
         self._open = None
         frames = self._events(item.close())
         done = item.done(status)
-        raw = msgspec.Raw(encode(done))
-        frames += self._events([OutputItemDone(item=raw, output_index=self._index)])
-        if isinstance(item, OpenReasoning):
-            self.reasoning_items.add(len(self.items))
-        self.items.append(done)
-        self.response.output.append(raw)
-        return frames
+        if self._seal_reasoning and isinstance(done, Reasoning):
+            done.encrypted_content = seal("reasoning", text_of(done))
+        return [*frames, self._done(done)]
+
+    def compaction(self, content: str) -> list[Frame]:
+        """A compaction item as a whole. `content`: what it holds, sealed."""
+        item = Compaction(id=self._new_id("cmp"), encrypted_content="")
+        opening = [
+            OutputItemAdded(item=msgspec.Raw(encode(item)), output_index=self._index),
+            CompactionCompacting(item_id=item.id or "", output_index=self._index),
+        ]
+        frames = self._events(opening)
+        item.encrypted_content = content
+        return [*frames, self._done(item)]
 
     def finish_items(self, *, cut: bool) -> list[Frame]:
         """Close what is open at the end. `cut`: a limit ended it; a half call is dropped, as nobody may run it."""
@@ -120,7 +136,7 @@ class Ladder:
         return self._lifecycle(ResponseCompleted)
 
     def incomplete(self, reason: str, usage: Usage) -> Frame:
-        """A limit or a filter ended it; `reason` is max_output_tokens or content_filter."""
+        """Something ended it early; `reason` is max_output_tokens, content_filter or steered."""
         self._settle("incomplete", usage)
         self.response.incomplete_details = IncompleteDetails(reason=reason)
         return self._lifecycle(ResponseIncomplete)
@@ -139,9 +155,32 @@ class Ladder:
     def timing(self, metrics: dict[str, Any]) -> Frame:
         return self._events([WebsocketTiming(timing_metrics=metrics)])[0]
 
+    def steer_accepted(self, steer_id: str) -> Frame:
+        return self._events([SteerAccepted(steer=self._steer(steer_id))])[0]
+
+    def steer_pending(self, steer_id: str, required_input: list[msgspec.Raw]) -> Frame:
+        """Follows the terminal frame: the input waits for the outputs that `required_input` stands for."""
+        reason = "waiting_for_required_input"
+        return self._events([SteerPending(reason=reason, required_input=required_input, steer=self._steer(steer_id))])[
+            0
+        ]
+
+    def steer_failed(self, error: SteerError, refused: RefusedSteer) -> Frame:
+        return self._events([SteerFailed(error=error, steer=refused)])[0]
+
+    def _steer(self, steer_id: str) -> Steer:
+        return Steer(id=steer_id, previous_response_id=self.response.id)
+
     @property
     def _index(self) -> int:
         return len(self.items)
+
+    def _done(self, item: Any) -> Frame:
+        raw = msgspec.Raw(encode(item))
+        frame = self._events([OutputItemDone(item=raw, output_index=self._index)])[0]
+        self.items.append(item)
+        self.response.output.append(raw)
+        return frame
 
     def _settle(self, status: str, usage: Usage | None) -> None:
         self._open = None

@@ -23,7 +23,17 @@ from agent_core.wire.events import (
     ReasoningSummaryTextDelta,
     ReasoningSummaryTextDone,
 )
-from agent_core.wire.items import CustomToolCall, FunctionCall, Message, OutputText, Reasoning, SummaryText
+from agent_core.wire.items import (
+    AnyItem,
+    CustomToolCall,
+    FunctionCall,
+    Message,
+    OutputText,
+    Reasoning,
+    SummaryText,
+    call_id_of,
+    item_type,
+)
 
 NewId = Callable[[str], str]
 
@@ -141,6 +151,13 @@ class OpenCall:
 
 
 OpenItem = OpenMessage | OpenReasoning | OpenCall
+
+
+def owed_output(call: AnyItem) -> dict[str, Any]:
+    """The stub of the output that a call asks its client for: `required_input` of `response.steer.pending`."""
+    if isinstance(call, FunctionCall):
+        return {"type": "function_call_output", "call_id": call.call_id, "name": call.name}
+    return {"type": f"{item_type(call)}_output", "call_id": call_id_of(call)}
 
 
 def _text_part(text: str) -> msgspec.Raw:

@@ -1,30 +1,33 @@
 """The tools of a request: what engines may call, what responses echo, what nobody here can use.
 
 Clients re-send unchanged tools with every call; a set is recognised by the digest of its bytes and not parsed again.
+Tools may also come in the input (`additional_tools`, and what a client's tool search found): they join the set of every
+later call of the conversation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import EngineTool
-from agent_core.wire import requests as wire_requests
-from agent_core.wire.codec import encode, plain, present, to_raw
-from agent_core.wire.tools import CustomTool, FunctionTool, NamespaceTool, ToolDefinition, read_tools
+from agent_core.responses_server.engines.base import Capabilities, EngineTool, Grammar
+from agent_core.wire.codec import encode, to_raw
+from agent_core.wire.items import AdditionalTools, AnyItem, ToolSearchOutput
+from agent_core.wire.tools import CustomTool, FunctionTool, GrammarFormat, NamespaceTool, ToolDefinition, read_tools
 
-_CALLABLE = ("function", "custom")
+SYNTAXES = ("lark", "regex")
 
 
 class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
     """`digest`: of the client's bytes. `canonical`: the definitions in our own spelling, b"" for none; for rendering.
 
-    `text_digest`: of those. `echo`: the function tools, as the response shows them. `ignored` counts definitions that
-    no engine here can use (hosted tools); they are accepted and never offered.
+    `text_digest`: of those. `echo`: the function tools, as the response shows them (the Open Responses spec knows no
+    others). `ignored` counts definitions that no engine here can use (hosted tools); they are accepted and never
+    offered.
     """
 
     digest: bytes
@@ -50,8 +53,7 @@ def read_tool_set(raw: bytes, known: ToolSet | None) -> ToolSet:
     if not digest:
         return NO_TOOLS
     definitions = read_tools(msgspec.Raw(raw))
-    tools = tuple(tool for definition in definitions for tool in _offered(definition, None))
-    usable = sum(isinstance(definition, FunctionTool | CustomTool | NamespaceTool) for definition in definitions)
+    tools, ignored = _sorted_out(definitions, "tools")
     echo = [_echo(definition) for definition in definitions if isinstance(definition, FunctionTool)]
     canonical = encode(definitions)
     return ToolSet(
@@ -60,11 +62,45 @@ def read_tool_set(raw: bytes, known: ToolSet | None) -> ToolSet:
         text_digest=tools_digest(canonical),
         tools=tools,
         echo=to_raw(echo),
-        ignored=len(definitions) - usable,
+        ignored=ignored,
     )
 
 
-def _offered(definition: ToolDefinition, namespace: str | None) -> Iterator[EngineTool]:
+def tools_in(items: Iterable[AnyItem], path: str = "input") -> tuple[EngineTool, ...]:
+    """Tools that items bring along. Raises WireError for definitions that can't be."""
+    found: list[EngineTool] = []
+    for index, item in enumerate(items):
+        if isinstance(item, AdditionalTools | ToolSearchOutput):
+            place = f"{path}[{index}].tools"
+            found += _sorted_out(read_tools(to_raw(item.tools), place), place)[0]
+    return tuple(found)
+
+
+def joined(first: Sequence[EngineTool], second: Sequence[EngineTool]) -> tuple[EngineTool, ...]:
+    """Both; of two tools with the same kind, namespace and name the later one counts."""
+    if not second:
+        return tuple(first)
+    found = {(tool.kind, tool.namespace, tool.name): tool for tool in (*first, *second)}
+    return tuple(found.values())
+
+
+def usable(tools: Sequence[EngineTool], capabilities: Capabilities) -> tuple[EngineTool, ...]:
+    """Those that an engine can call."""
+    if not capabilities.tools:
+        return ()
+    if capabilities.custom_tools:
+        return tuple(tools)
+    return tuple(tool for tool in tools if tool.kind == "function")
+
+
+def _sorted_out(definitions: Sequence[ToolDefinition], path: str) -> tuple[tuple[EngineTool, ...], int]:
+    """The callable tools among `definitions`, and how many definitions are of other kinds."""
+    tools = tuple(tool for index, each in enumerate(definitions) for tool in _offered(each, None, f"{path}[{index}]"))
+    callable_ = sum(isinstance(each, FunctionTool | CustomTool | NamespaceTool) for each in definitions)
+    return tools, len(definitions) - callable_
+
+
+def _offered(definition: ToolDefinition, namespace: str | None, path: str) -> Iterator[EngineTool]:
     if isinstance(definition, FunctionTool):
         yield EngineTool(
             name=definition.name,
@@ -78,10 +114,20 @@ def _offered(definition: ToolDefinition, namespace: str | None) -> Iterator[Engi
             kind="custom",
             namespace=namespace,
             description=definition.description or "",
+            format=_grammar(definition, path),
         )
     elif isinstance(definition, NamespaceTool):
-        for tool in definition.tools:
-            yield from _offered(tool, definition.name)
+        for index, tool in enumerate(definition.tools):
+            yield from _offered(tool, definition.name, f"{path}.tools[{index}]")
+
+
+def _grammar(tool: CustomTool, path: str) -> Grammar | None:
+    if not isinstance(tool.format, GrammarFormat):
+        return None
+    for syntax in ("lark", "regex"):
+        if tool.format.syntax == syntax:
+            return Grammar(syntax=syntax, definition=tool.format.definition)
+    raise WireError(f"Invalid value: expected one of {', '.join(SYNTAXES)}.", param=f"{path}.format.syntax")
 
 
 def _echo(tool: FunctionTool) -> dict[str, Any]:
@@ -92,27 +138,3 @@ def _echo(tool: FunctionTool) -> dict[str, Any]:
         "parameters": tool.parameters,
         "strict": True if tool.strict is None else tool.strict,
     }
-
-
-def read_tool_choice(raw: msgspec.Raw | msgspec.UnsetType, tools: ToolSet) -> Any:
-    """The decoded `tool_choice` ("auto" where absent). Raises WireError for one that can't be honoured with `tools`."""
-    choice = wire_requests.read_tool_choice(raw)
-    if choice.allowed is not None:
-        usable = [entry for entry in choice.allowed if entry.get("type") in _CALLABLE]
-        for index, entry in enumerate(choice.allowed):
-            if entry in usable:
-                _check_named(entry.get("type"), entry.get("name"), tools, f"tool_choice.tools[{index}]")
-        if choice.mode == "required" and not usable:
-            raise WireError("None of the allowed tools can be called here.", param="tool_choice.tools")
-    elif choice.type is not None:
-        _check_named(choice.type, choice.name, tools, "tool_choice")
-    elif choice.mode == "required" and not tools.tools:
-        raise WireError("tool_choice 'required' needs a tool that can be called here.", param="tool_choice")
-    return plain(raw) if present(raw) else "auto"
-
-
-def _check_named(kind: object, name: object, tools: ToolSet, path: str) -> None:
-    if kind not in _CALLABLE:
-        raise WireError("Hosted tools are not served here; none can be demanded.", param=path)
-    if not any(tool.kind == kind and tool.name == name for tool in tools.tools):
-        raise WireError(f"No {kind} tool with this name is among the tools.", param=f"{path}.name")

@@ -6,24 +6,38 @@ Raises WireError with the path of the field. A tool output must answer a call of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.request.toolset import ToolSet, read_tool_choice, read_tool_set
+from agent_core.responses_server.engines.base import EngineTool
+from agent_core.responses_server.request.calling import Calling, read_calling
+from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
+from agent_core.responses_server.request.options import Settings, read_settings
+from agent_core.responses_server.request.toolset import ToolSet, joined, read_tool_set, tools_in
+from agent_core.responses_server.state.compaction import open_calls
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered
-from agent_core.wire.codec import plain, present
+from agent_core.responses_server.state.sealing import unseal
+from agent_core.wire.codec import present, to_raw
 from agent_core.wire.items import (
     AnyItem,
+    Compaction,
     CompactionTrigger,
+    CustomToolCallOutput,
+    FunctionCallOutput,
+    InputFile,
+    InputImage,
     ItemReference,
+    Message,
+    Reasoning,
+    ReasoningText,
     call_id_of,
     item_type,
     output_call_id,
     read_item,
     read_item_strict,
+    read_parts,
 )
 from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_input
 from agent_core.wire.tools import read_tools
@@ -31,17 +45,30 @@ from agent_core.wire.tools import read_tools
 NO_INPUT = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided."
 
 
+class Given(msgspec.Struct):
+    """New input items: as they came, and read. `references` are the positions of items that only name another one."""
+
+    raws: list[msgspec.Raw]
+    items: list[AnyItem]
+    references: dict[int, str]
+
+
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that may run. `items` are the new input items, `raws` the same as they came."""
+    """A request that may run.
+
+    `items` are the new input items, `raws` the same as they came. `extra`: tools that came as items, in the whole
+    conversation; `update`: what its configuration updates have set. `settings` has that worked in. `compact_now`: the
+    client asks for nothing but a compaction.
+    """
 
     items: Sequence[AnyItem]
     raws: Sequence[msgspec.Raw]
     tools: ToolSet
-    tool_choice: Any
-    generate: bool
-    store: bool
-    text_format: dict[str, Any] | None
-    reasoning: dict[str, Any] | None
+    extra: tuple[EngineTool, ...]
+    calling: Calling
+    settings: Settings
+    update: Configuration
+    compact_now: bool
 
 
 class Validator:
@@ -51,58 +78,72 @@ class Validator:
         self._known_tools = known_tools
         self.validated_items = 0
 
-    def check(self, create: ResponseCreate, parent: Remembered | None) -> Checked:
-        """Read the new parts of `create` against the context it continues. Raises WireError."""
-        _check_settings(create)
+    def read(self, create: ResponseCreate, before: Sequence[msgspec.Raw] = ()) -> Given:
+        """The new items, `before` in front of those that the request brings. Raises WireError."""
+        if not present(create.input) and create.previous_response_id is None:
+            raise WireError(NO_INPUT, param="input")
+        raws = _own_raws(create)
+        items: list[AnyItem] = [read_item(raw) for raw in before]
+        items += [read_item_strict(raw, f"input[{index}]") for index, raw in enumerate(raws)]
+        self.validated_items += len(raws)
+        references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}
+        return Given([*before, *raws], items, references)
+
+    def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Checked:
+        """Judge the new parts of `create` against the context it continues. Raises WireError."""
+        settings = read_settings(create)
         known = parent.tools if parent is not None and self._known_tools else None
         tools = read_tool_set(bytes(create.tools) if present(create.tools) else b"", known)
-        raws = _new_raws(create)
-        items = [read_item_strict(raw, f"input[{index}]") for index, raw in enumerate(raws)]
-        self.validated_items += len(items)
-        _check_kinds(items)
-        _check_outputs(items, parent.context if parent is not None else None)
-        prewarm = _decoded(create.prompt_cache_options) or {}
+        _check_places(given)
+        _check_outputs(given.items, parent.context if parent is not None else None)
+        extra = joined(parent.extra if parent is not None else (), tools_in(given.items))
+        update = (parent.update if parent is not None else UNCHANGED).behind(given.items)
         return Checked(
-            items=items,
-            raws=raws,
+            items=[_opened(item) for item in given.items],
+            raws=given.raws,
             tools=tools,
-            tool_choice=read_tool_choice(create.tool_choice, tools),
-            generate=create.generate is not False and prewarm.get("prewarm") is not True,
-            store=create.store is not False,
-            text_format=(_decoded(create.text) or {}).get("format"),
-            reasoning=_decoded(create.reasoning),
+            extra=extra,
+            calling=read_calling(create, joined(tools.tools, extra)),
+            settings=update.over(settings),
+            update=update,
+            compact_now=bool(given.items) and isinstance(given.items[-1], CompactionTrigger),
         )
 
 
-def _check_settings(create: ResponseCreate) -> None:
-    if create.background:
-        raise WireError("Background responses are not served here.", param="background")
-    for name in ("conversation", "prompt"):
-        if _decoded(getattr(create, name)) is not None:
-            raise WireError(f"'{name}' is not served here; send 'input'.", param=name)
-    if not present(create.input) and create.previous_response_id is None:
-        raise WireError(NO_INPUT, param="input")
-    for name, low, high in (("temperature", 0.0, 2.0), ("top_p", 0.0, 1.0), ("max_output_tokens", 1, None)):
-        value = getattr(create, name)
-        if value is not None and (value < low or (high is not None and value > high)):
-            wanted = f"at least {low}" if high is None else f"from {low} to {high}"
-            raise WireError(f"Invalid value: expected a number {wanted}.", param=name)
-
-
-def _new_raws(create: ResponseCreate) -> list[msgspec.Raw]:
+def _own_raws(create: ResponseCreate) -> list[msgspec.Raw]:
     """Copies, so that an item that is kept does not keep its whole frame."""
     return [raw.copy() for raw in split_input(create.input)] if present(create.input) else []
 
 
-def _check_kinds(items: Sequence[AnyItem]) -> None:
-    for index, item in enumerate(items):
-        if isinstance(item, ItemReference | CompactionTrigger):
-            raise WireError(f"Items of type '{item_type(item)}' are not served here.", param=f"input[{index}].type")
+def _check_places(given: Given) -> None:
+    """What can't stand where it stands, and what can't be read here."""
+    last = len(given.items) - 1
+    for index, (item, raw) in enumerate(zip(given.items, given.raws, strict=True)):
+        path = f"input[{index}]"
+        if isinstance(item, CompactionTrigger) and index != last:
+            raise WireError("A compaction_trigger must be the last item.", param=f"{path}.type")
+        if isinstance(item, Compaction) and open_calls(item) is None:
+            message = "This compaction was not made by this service, or is damaged; send the items that it stands for."
+            raise WireError(message, param=f"{path}.encrypted_content")
+        if isinstance(item, Message | FunctionCallOutput | CustomToolCallOutput) and b'"file_id"' in bytes(raw):
+            _check_files(item, path)
+
+
+def _check_files(item: Message | FunctionCallOutput | CustomToolCallOutput, path: str) -> None:
+    """There are no uploads here, so nothing can be meant by the id of one."""
+    name = "content" if isinstance(item, Message) else "output"
+    content = getattr(item, name)
+    for index, part in enumerate(read_parts(content) if isinstance(content, list) else ()):
+        if isinstance(part, InputImage | InputFile) and part.file_id is not None:
+            message = "Uploaded files are not served here; send the data or an address."
+            raise WireError(message, param=f"{path}.{name}[{index}].file_id")
 
 
 def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> None:
     seen: set[str] = set()
     for item in items:
+        if isinstance(item, Compaction):
+            seen.update(open_calls(item) or ())
         call_id = call_id_of(item)
         if call_id is not None:
             seen.add(call_id)
@@ -113,9 +154,14 @@ def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> None:
         raise WireError(f"No tool call found for {kind} with call_id {answered[:80]}.", param="input")
 
 
-def _decoded(raw: msgspec.Raw | msgspec.UnsetType) -> Any:
-    """The decoded value, None where it is absent or null. The frame's reader checked its shape."""
-    return plain(raw) if present(raw) else None
+def _opened(item: AnyItem) -> AnyItem:
+    """Reasoning that came back only in its sealed form, with its text; anything else as it is."""
+    if not isinstance(item, Reasoning) or item.encrypted_content is None or item.summary or item.content:
+        return item
+    text = unseal("reasoning", item.encrypted_content, str)
+    if text is None:
+        return item
+    return msgspec.structs.replace(item, content=[to_raw(ReasoningText(text=text))])
 
 
 def build_decoders() -> None:

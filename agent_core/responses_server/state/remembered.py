@@ -9,9 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_core.errors import WireError
+from agent_core.responses_server.engines.base import EngineTool
 from agent_core.responses_server.rendering import Header
-from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
+from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
+from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, tools_in
 from agent_core.responses_server.screening.chain import States
+from agent_core.responses_server.state.compaction import effective
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.store import ResponseStore, read_chain
 from agent_core.wire.items import AnyItem, call_id_of, read_item
@@ -22,7 +26,7 @@ class Remembered:
     """`context`: input and output of the whole chain. `screens` None: the items were not screened yet (from the store).
 
     `memory` is the engine's own cache for this lane. `stored`: the durable store has this response, so a child's record
-    may refer to it.
+    may refer to it. `extra`, `update`: tools and settings that came as items of the chain.
     """
 
     response_id: str
@@ -32,20 +36,36 @@ class Remembered:
     header: Header | None = None
     screens: States | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+    extra: tuple[EngineTool, ...] = ()
+    update: Configuration = UNCHANGED
 
 
-async def read_remembered(store: ResponseStore, response_id: str) -> Remembered | None:
+async def read_remembered(store: ResponseStore, response_id: str, owner: str) -> Remembered | None:
     """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not
-    there.
+    there for this owner.
     """
-    chain = await read_chain(store, response_id)
+    chain = await read_chain(store, response_id, owner)
     if chain is None:
         return None
-    items = [read_item(raw) for record in chain for raw in (*record.input, *record.output)]
-    context = Context.empty().extended(items, (), calls_in(items))
-    return Remembered(response_id=response_id, context=context, tools=NO_TOOLS, stored=True)
+    items = effective([read_item(raw) for record in chain for raw in (*record.input, *record.output)])
+    return Remembered(
+        response_id=response_id,
+        context=Context.empty().extended(items, (), calls_in(items)),
+        tools=NO_TOOLS,
+        stored=True,
+        extra=_tools_in(items),
+        update=UNCHANGED.behind(items),
+    )
 
 
 def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int]]:
     """Call id and position of every call among `items`."""
     return [(call_id, at) for at, item in enumerate(items) if (call_id := call_id_of(item)) is not None]
+
+
+def _tools_in(items: Sequence[AnyItem]) -> tuple[EngineTool, ...]:
+    """Tools of items that were checked when they were stored."""
+    try:
+        return tools_in(items)
+    except WireError:
+        return ()

@@ -28,7 +28,8 @@ CREATE TABLE IF NOT EXISTS responses (
     created_at INTEGER NOT NULL,
     input BLOB NOT NULL,
     output BLOB NOT NULL,
-    response BLOB NOT NULL
+    response BLOB NOT NULL,
+    owner TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS responses_created ON responses (created_at);
 """
@@ -100,17 +101,19 @@ def _open(path: Path, now_s: int) -> sqlite3.Connection:
     path.touch(mode=0o600, exist_ok=True)
     database = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
     database.executescript(_SCHEMA)
+    if "owner" not in {row[1] for row in database.execute("PRAGMA table_info(responses)")}:
+        database.execute("ALTER TABLE responses ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
     with database:
         database.execute("DELETE FROM responses WHERE created_at < ?", (now_s - RETENTION_S,))
     return database
 
 
 def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | None:
-    query = "SELECT parent, created_at, input, output, response FROM responses WHERE id = ?"
+    query = "SELECT parent, created_at, input, output, response, owner FROM responses WHERE id = ?"
     row = database.execute(query, (response_id,)).fetchone()
     if row is None:
         return None
-    parent, created_at, given, output, response = row
+    parent, created_at, given, output, response, owner = row
     return StoredResponse(
         id=response_id,
         parent=parent,
@@ -118,6 +121,7 @@ def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | 
         input=_items.decode(given),
         output=_items.decode(output),
         response=response,
+        owner=owner,
     )
 
 
@@ -130,11 +134,12 @@ def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None
             msgspec.json.encode(record.input),
             msgspec.json.encode(record.output),
             record.response,
+            record.owner,
         )
         for record in records
     ]
     with database:
-        database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?)", rows)
+        database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def _delete(database: sqlite3.Connection, response_id: str) -> bool:

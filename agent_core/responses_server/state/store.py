@@ -15,7 +15,10 @@ MEMORY_RECORDS = 10_000
 
 
 class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
-    """One response. `parent` None: `input` is its whole context. `created_at`: Unix seconds. `response`: its JSON."""
+    """One response. `parent` None: `input` is its whole context. `created_at`: Unix seconds. `response`: its JSON.
+
+    `owner`: name of the API key it was made with; nobody else sees it.
+    """
 
     id: str
     parent: str | None
@@ -23,6 +26,7 @@ class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
     input: tuple[msgspec.Raw, ...]
     output: tuple[msgspec.Raw, ...]
     response: bytes
+    owner: str = ""
 
 
 class ResponseStore(Protocol):
@@ -70,12 +74,18 @@ class MemoryStore:
         self._records.clear()
 
 
-async def read_chain(store: ResponseStore, response_id: str) -> list[StoredResponse] | None:
-    """The response and its ancestors, oldest first; None if it or one of them is not there."""
+async def read_record(store: ResponseStore, response_id: str, owner: str) -> StoredResponse | None:
+    """The response, None if it is not there or is someone else's."""
+    record = await store.get(response_id)
+    return record if record is not None and record.owner == owner else None
+
+
+async def read_chain(store: ResponseStore, response_id: str, owner: str) -> list[StoredResponse] | None:
+    """The response and its ancestors, oldest first; None if it or one of them is not there for this owner."""
     chain: list[StoredResponse] = []
     wanted: str | None = response_id
     while wanted is not None:
-        record = await store.get(wanted)
+        record = await read_record(store, wanted, owner)
         if record is None:
             return None
         chain.append(record)

@@ -199,17 +199,6 @@ async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) 
         assert "timing" not in (await client.post("/responses", json=body)).text
 
 
-async def test_steering_is_refused_by_engines_that_can_not(service: Running) -> None:
-    async with connected(service) as socket:
-        response_id = await start_slow(socket)
-        await socket.send({"type": "response.steer", "previous_response_id": response_id, "input": "faster"})
-        refused = (await socket.read_until("response.steer.failed"))[-1]
-        assert refused["error"]["code"] == "steering_not_supported"
-        assert refused["steer"] == {"input": "faster", "previous_response_id": response_id}
-        await socket.send({"type": "response.cancel"})
-        assert (await socket.finish())[-1]["type"] == "response.incomplete"
-
-
 async def test_many_connections_come_and_go() -> None:
     with running_service() as running:
 

@@ -9,26 +9,21 @@ import pytest
 
 from agent_core.errors import WireError
 from agent_core.protocol.lanes import Head, Limits, Outcome, Ticket
+from agent_core.protocol.server_actions import Action, Close, Keepalive, Refuse, RefuseSteer, Start, Stop, Withdraw
 from agent_core.protocol.server_connection import (
     DRAIN_CODE,
     LIMIT_CODE,
     TABLE,
-    Action,
-    Close,
     Input,
-    Keepalive,
     Policy,
-    Refuse,
-    RefuseSteer,
     ServerConnection,
-    Start,
     State,
-    Stop,
-    Withdraw,
 )
+from agent_core.protocol.steering import Steer
 
 POLICY = Policy(life_s=100.0, grace_s=10.0, keepalive_s=15.0)
 BAD = WireError("no", code="invalid_json")
+STEER = Steer("resp_none", "faster")
 
 
 def connection(policy: Policy = POLICY) -> ServerConnection[str]:
@@ -78,7 +73,7 @@ def expected(state: State, given: Input, running: Ticket) -> list[Action]:
     table: dict[Input, list[Action]] = {
         Input.CREATE: [],
         Input.CANCEL: [Stop(running, "cancelled")],
-        Input.STEER: [RefuseSteer("steering_not_supported", "the steer", None)],
+        Input.STEER: [RefuseSteer("response_not_found", STEER)],
         Input.BAD_FRAME: [Refuse(cause=BAD)],
         Input.FINISHED: ends[state],
         Input.TICK: [],
@@ -93,7 +88,7 @@ def test_each_input_in_each_state(state: State, given: Input) -> None:
     machine, running = machine_in(state)
     arguments: dict[Input, Any] = {
         Input.CREATE: Ticket(99, None, None),
-        Input.STEER: "the steer",
+        Input.STEER: (STEER, "steer_1", None),
         Input.BAD_FRAME: BAD,
         Input.FINISHED: (running, Outcome.DONE, head("resp_1")),
     }

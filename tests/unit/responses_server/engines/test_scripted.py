@@ -79,17 +79,10 @@ def text(deltas: list[Delta]) -> str:
         (request(USER, tools=(PATCH, READ)), "read"),
         (request(USER), None),
         (request(USER, tools=(PATCH,)), None),
-        (request(USER, tools=(READ,), tool_choice="none"), None),
+        (request(USER, tools=(), tool_choice="none"), None),
         (request(USER, CALL, OUTPUT, tools=(READ,)), None),
-        (request(USER, tools=(READ, EngineTool(name="b")), tool_choice={"type": "function", "name": "b"}), "b"),
-        (
-            request(
-                USER,
-                tools=(READ, EngineTool(name="b")),
-                tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "b"}]},
-            ),
-            "b",
-        ),
+        (request(USER, CALL, OUTPUT, tools=(READ,), must_call=True, tool_choice="required"), "read"),
+        (request(USER, tools=(PATCH,), must_call=True, tool_choice="required"), "patch"),
     ],
 )
 async def test_without_a_file(asked: EngineRequest, called: str | None) -> None:

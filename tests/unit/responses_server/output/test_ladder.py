@@ -120,7 +120,6 @@ def test_all_kinds_of_items() -> None:
     assert output[3]["namespace"] == "tools"
     assert output[3]["call_id"].startswith("call_")
     assert [event["item"] for event in made if event["type"] == "response.output_item.done"] == output
-    assert subject.reasoning_items == {0}
     wanted = [
         "reasoning_summary_part.added",
         "reasoning_summary_text.delta",

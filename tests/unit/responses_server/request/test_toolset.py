@@ -1,4 +1,4 @@
-"""Tools of a request: what is offered, echoed and ignored; digests; tool_choice."""
+"""Tools of a request: what is offered, echoed and ignored; digests; tools that come as items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from agent_core.errors import WireError
-from agent_core.responses_server.request.toolset import NO_TOOLS, read_tool_choice, read_tool_set
+from agent_core.responses_server.engines.base import Capabilities, EngineTool, Grammar
+from agent_core.responses_server.request.toolset import NO_TOOLS, joined, read_tool_set, tools_in, usable
+from agent_core.wire.items import read_item
 
 READ = {"type": "function", "name": "read", "description": "Reads.", "parameters": {"type": "object"}}
 PATCH = {"type": "custom", "name": "patch", "format": {"type": "text"}}
@@ -50,48 +52,42 @@ def test_a_bad_tool_names_its_place() -> None:
     assert caught.value.param == "tools[1].name"
 
 
-def choose(choice: Any, *tools: Any) -> Any:
-    encoded = msgspec.UNSET if choice is msgspec.UNSET else msgspec.Raw(msgspec.json.encode(choice))
-    return read_tool_choice(encoded, read_tool_set(raw(*tools), None))
+@pytest.mark.parametrize("syntax", ["lark", "regex"])
+def test_grammars_reach_the_engine(syntax: str) -> None:
+    form = {"type": "grammar", "syntax": syntax, "definition": "[a-z]+"}
+    (tool,) = read_tool_set(raw({"type": "custom", "name": "p", "format": form}), None).tools
+    assert tool.format == Grammar(syntax=syntax, definition="[a-z]+")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("choice", "result"),
-    [
-        (msgspec.UNSET, "auto"),
-        (None, "auto"),
-        ("none", "none"),
-        ("required", "required"),
-        ({"type": "function", "name": "read"}, {"type": "function", "name": "read"}),
-        (
-            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "read"}, SEARCH]},
-            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "read"}, SEARCH]},
-        ),
-    ],
-)
-def test_choices_that_can_be_honoured(choice: Any, result: Any) -> None:
-    assert choose(choice, READ, SEARCH) == result
-
-
-@pytest.mark.parametrize(
-    ("choice", "param"),
-    [
-        ({"type": "web_search"}, "tool_choice"),
-        ({"type": "function", "name": "write"}, "tool_choice.name"),
-        ({"type": "custom", "name": "read"}, "tool_choice.name"),
-        ({"type": "allowed_tools", "mode": "required", "tools": [SEARCH]}, "tool_choice.tools"),
-        (
-            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "no"}]},
-            "tool_choice.tools[0].name",
-        ),
-    ],
-)
-def test_choices_that_can_not(choice: Any, param: str) -> None:
+def test_an_unknown_grammar_names_its_place() -> None:
+    inner = {"type": "custom", "name": "p", "format": {"type": "grammar", "syntax": "bnf", "definition": "x"}}
     with pytest.raises(WireError) as caught:
-        choose(choice, READ, SEARCH)
-    assert caught.value.param == param
+        read_tool_set(raw({**AGENTS, "tools": [AGENTS["tools"][0], inner]}), None)
+    assert caught.value.param == "tools[0].tools[1].format.syntax"
 
 
-def test_required_needs_a_usable_tool() -> None:
-    with pytest.raises(WireError):
-        choose("required", SEARCH)
+@pytest.mark.parametrize("kind", ["additional_tools", "tool_search_output"])
+def test_tools_that_come_as_items(kind: str) -> None:
+    item = read_item(msgspec.json.encode({"type": kind, "tools": [READ, SEARCH]}))
+    assert [tool.name for tool in tools_in([item])] == ["read"]
+    broken = read_item(msgspec.json.encode({"type": kind, "tools": [READ, {"type": "function"}]}))
+    with pytest.raises(WireError) as caught:
+        tools_in([item, broken])
+    assert caught.value.param == "input[1].tools[1].name"
+
+
+def test_the_later_of_two_tools_counts() -> None:
+    old, new, other = (
+        EngineTool(name="a", description="old"),
+        EngineTool(name="a", description="new"),
+        EngineTool(name="b"),
+    )
+    assert joined([old, other], [new]) == (new, other)
+    assert joined([old], []) == (old,)
+
+
+def test_what_an_engine_can_call() -> None:
+    tools = read_tool_set(raw(READ, PATCH), None).tools
+    assert usable(tools, Capabilities(tools=False, chat=True)) == ()
+    assert [tool.name for tool in usable(tools, Capabilities(tools=True, chat=True))] == ["read"]
+    assert usable(tools, Capabilities(tools=True, chat=True, custom_tools=True)) == tools

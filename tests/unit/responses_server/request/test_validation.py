@@ -20,7 +20,8 @@ CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "
 
 def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
     create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
-    return (validator or Validator()).check(create, parent)
+    validator = validator or Validator()
+    return validator.check(create, parent, validator.read(create))
 
 
 def parent_of(*items: dict[str, Any]) -> Remembered:
@@ -61,8 +62,12 @@ def test_items_do_not_keep_their_frame() -> None:
         ({"input": [{"role": "user", "content": "x"}, {"type": "message"}]}, "input[1].content"),
         ({"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, "input[0].content[0].text"),
         ({"input": [{"type": "nonsense"}]}, "input[0].type"),
-        ({"input": [{"type": "item_reference", "id": "msg_1"}]}, "input[0].type"),
-        ({"input": [{"type": "compaction_trigger"}]}, "input[0].type"),
+        ({"input": [{"type": "compaction_trigger"}, {"role": "user", "content": "x"}]}, "input[0].type"),
+        ({"input": [{"type": "compaction", "encrypted_content": "of another"}]}, "input[0].encrypted_content"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_image", "file_id": "f"}]}]},
+            "input[0].content[0].file_id",
+        ),
         ({"input": "x", "tools": [{"type": "function"}]}, "tools[0].name"),
     ],
 )
@@ -93,10 +98,11 @@ def test_what_is_continued_needs_no_input() -> None:
 
 def test_settings_with_their_defaults() -> None:
     plain = check(input="hello")
-    assert (plain.generate, plain.store, plain.tool_choice, plain.text_format) == (True, True, "auto", None)
-    warm = check(input="hello", generate=False, store=False, text={"format": {"type": "json_object"}})
+    assert (plain.settings.generate, plain.settings.store, plain.calling.choice) == (True, True, "auto")
+    assert plain.settings.text_format is None
+    warm = check(input="hello", generate=False, store=False, text={"format": {"type": "json_object"}}).settings
     assert (warm.generate, warm.store, warm.text_format) == (False, False, {"type": "json_object"})
-    assert check(input="hello", prompt_cache_options={"prewarm": True}).generate is False
+    assert check(input="hello", prompt_cache_options={"prewarm": True}).settings.generate is False
 
 
 def test_unchanged_tools_are_recognised() -> None:

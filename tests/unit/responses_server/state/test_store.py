@@ -72,11 +72,11 @@ async def test_chains(store: ResponseStore) -> None:
     for name, parent in (("resp_1", None), ("resp_2", "resp_1"), ("resp_3", "resp_2"), ("lost", "gone")):
         store.put(record(name, parent))
     await store.flush()
-    chain = await read_chain(store, "resp_3")
+    chain = await read_chain(store, "resp_3", "")
     assert chain is not None
     assert [one.id for one in chain] == ["resp_1", "resp_2", "resp_3"]
-    assert await read_chain(store, "lost") is None
-    assert await read_chain(store, "never") is None
+    assert await read_chain(store, "lost", "") is None
+    assert await read_chain(store, "never", "") is None
 
 
 async def test_memory_is_bounded() -> None:
