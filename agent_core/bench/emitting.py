@@ -26,6 +26,7 @@ def stream(emitter: Emitter, clock: Clock, deltas: int, step_ns: int) -> None:
         size_full=10,
         warmup=False,
         connection="c",
+        lane=None,
     )
     for _ in range(deltas):
         timer.batch([b""])

@@ -95,7 +95,7 @@ def test_ttft_of_a_reasoning_model() -> None:
     timer = CallTimer(clock, Emitter(sink, clock, "h0-1-a"), Pace(), {"call": "c"})
     timer.sent(
         clock.mono_ns(), model="m", transport="websocket", reuse="first", input_items=1, size=1, size_full=1,
-        warmup=False, connection=None,
+        warmup=False, connection=None, lane=None,
     )  # fmt: skip
     told: list[tuple[Channel, int]] = [("reasoning", 80), ("reasoning", 900), ("text", 1_020)]
     for channel, after_ms in told:
