@@ -19,6 +19,7 @@ from agent_core.errors import ConfigError
 
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
+CompactBy = Literal["auto", "service", "local"]
 
 TARGETS = ("ttft_ms", "tpot_ms", "overhead_ms", "turn_ms")
 """What a target can be set for: time to first token, time per output token, overhead of a call, a whole turn."""
@@ -44,7 +45,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_calls: int = 200
     max_minutes: float = 60.0
     max_tokens: int = 0
+    max_cost: float = 0.0
     max_repeats: int = 4
+    compact_at: int = 160_000
+    compact_by: CompactBy = "auto"
+    prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     engines: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
 
 
@@ -169,8 +174,18 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a number of minutes, 0 or more", doc="Wall time of one turn. 0: no limit."),
     Setting(key="limits.tokens", field="max_tokens", parse=_count,
             expected="a whole number, 0 or more", doc="Input plus output tokens of one turn. 0: no limit."),
+    Setting(key="limits.cost", field="max_cost", parse=_number(0, 1_000_000),
+            expected="a number of US dollars, 0 or more", doc="Cost of one turn by list price. 0: no limit."),
     Setting(key="limits.repeats", field="max_repeats", parse=_count,
             expected="a whole number, 0 or more", doc="The same failing tool call in a row. 0: no limit."),
+    Setting(key="context.compact_at", field="compact_at", parse=_count,
+            expected="a whole number, 0 or more",
+            doc="Tokens from which the conversation is compacted. 0: only where the service refuses it as too long."),
+    Setting(key="context.compact_by", field="compact_by", parse=_choice(get_args(CompactBy)),
+            expected="auto, service or local",
+            doc="service: it is asked to compact inside its replies. local: by a summary of the model's."),
+    Setting(key="prices", field="prices", parse=_tables,
+            expected="tables, one per model", doc="Own prices, dollars per million tokens: input, output, cached."),
     Setting(key="engines", field="engines", parse=_tables,
             expected="tables, one per engine", doc="Settings of the service's engines, by name."),
 )  # fmt: skip

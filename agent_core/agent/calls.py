@@ -52,7 +52,7 @@ def calls_of(items: Iterable[bytes]) -> list[Call]:
 
 
 def text_of(items: Iterable[bytes]) -> str:
-    """The assistant's text in a reply's items, messages parted by a blank line."""
+    """The text of the messages among `items` (of a reply: what the assistant said), parted by a blank line."""
     texts = []
     for item in _read(items):
         if item.type == "message":
@@ -98,6 +98,11 @@ def batches(calls: Sequence[Call], kind: dict[str, Kind]) -> Iterator[list[Call]
 def item_type(item: bytes) -> str:
     """The item's `type`, "" where it has none."""
     return next((read.type for read in _read([item])), "")
+
+
+def role_of(item: bytes) -> str | None:
+    """The role of a message, None for other items."""
+    return next((read.role for read in _read([item])), None)
 
 
 def _read(items: Iterable[bytes]) -> Iterator[_Item]:

@@ -16,10 +16,12 @@ import msgspec
 from agent_core.agent import inbox
 from agent_core.agent.approvals import Policy
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
-from agent_core.agent.context import message, workspace_facts
+from agent_core.agent.compaction import Compactor
+from agent_core.agent.context import SessionContext
+from agent_core.agent.fragments import message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox, Input
-from agent_core.agent.limits import Limits
+from agent_core.agent.limits import Limits, Spent
 from agent_core.agent.questions import Questions
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
@@ -29,6 +31,7 @@ from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, TurnFinished, TurnStarted
+from agent_core.telemetry.prices import LIST_PRICES, PriceTable
 from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace import Workspace
@@ -38,12 +41,15 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     """What a session is made of. `client` names the front end (`cli`, `lsp`), `project` is a label or None."""
 
     history: History
+    context: SessionContext
+    compactor: Compactor
     model: Model
     toolbox: Toolbox
     workspace: Workspace
     policy: Policy
     questions: Questions
     limits: Limits
+    prices: PriceTable = LIST_PRICES
     model_name: str
     instructions: str
     roots: tuple[Path, ...]
@@ -109,11 +115,22 @@ class Session:
                 websocket_share=parts.websocket_share,
             )
         )
-        if left := unanswered(parts.history.items.raw(0)):
-            parts.history.append([output_of(call, INTERRUPTED) for call in left])
+        self._take_up()
         if not len(parts.history.items):
-            parts.history.append([message("developer", workspace_facts(parts.roots))])
+            parts.history.append(await parts.context.opening())
+        if parts.limits.cost_usd and not parts.prices.knows(self.model):
+            text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
+            parts.front(Notice(severity="warning", text=text))
         await parts.model.prewarm(self._request)
+
+    def _take_up(self) -> None:
+        """Complete what a process that died left open, and know again what it had told the model."""
+        history = self._parts.history
+        if left := unanswered(history.context()):
+            history.append([output_of(call, INTERRUPTED) for call in left])
+        if history.turns and history.turns[-1].status == "started":
+            history.mark_turn(history.turns[-1].turn, "interrupted")
+        self._parts.context.recall(history.context())
 
     def start_turn(self, task: str, *, turn_id: str | None = None) -> TurnHandle:
         """Start a turn and return at once; `turn_id` None: a fresh id.
@@ -187,7 +204,8 @@ class Session:
         try:
             parts.history.mark_turn(turn_id, "started")
             queued, self._queued = self._queued, []
-            parts.history.append([message("user", text) for text in (*queued, task)], turn_id)
+            notes = await parts.context.before_turn()
+            parts.history.append([*notes, *(message("user", text) for text in (*queued, task))], turn_id)
             outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = turn.report("cancelled", "cancelled")
@@ -217,6 +235,9 @@ class Session:
                 clock=parts.clock,
                 front=parts.front,
             ),
+            context=parts.context,
+            compactor=parts.compactor,
+            spent=Spent(model=self.model, prices=parts.prices),
             limits=parts.limits,
             stages=stages,
             clock=parts.clock,

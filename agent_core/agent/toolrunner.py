@@ -5,12 +5,13 @@ A refusal is a result for that call only. Nothing but cancellation comes out of 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import msgspec
 
 from agent_core.agent.approvals import Decision, Policy, Question, subject_of
-from agent_core.agent.calls import Call
+from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.questions import Questions
 from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
 from agent_core.clock import Clock, new_id
@@ -19,6 +20,9 @@ from agent_core.telemetry.events import ApprovalOpened, ApprovalResolved, ToolFi
 from agent_core.telemetry.stages import StageClock
 from agent_core.tools.port import Kind, ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
+
+MAX_LEFT_LINES = 50
+"""Lines of a cancelled tool's output that are kept."""
 
 
 class ToolRunner:
@@ -40,6 +44,7 @@ class ToolRunner:
         self._session, self._turn = session, turn
         self._toolbox, self._policy, self._questions = toolbox, policy, questions
         self._stages, self._emitter, self._clock, self._front = stages, emitter, clock, front
+        self._lines: dict[str, deque[str]] = {}
         self.kinds: dict[str, Kind] = {spec.name: spec.kind for spec in toolbox.specs}
 
     async def run(self, call: Call) -> ToolResult:
@@ -59,8 +64,16 @@ class ToolRunner:
             self._finished(call, result, started_ns)
         return result
 
+    def left_by(self, call: Call) -> str:
+        """What is to be told of a call that was cancelled while it ran; "" if it said nothing."""
+        lines = self._lines.get(call.call_id)
+        return "\n".join((*lines, f"[{CANCELLED}; these are lines of what it printed until then]")) if lines else ""
+
     def _context(self, call: Call) -> ToolContext:
+        lines = self._lines[call.call_id] = deque(maxlen=MAX_LEFT_LINES)
+
         def progress(line: str) -> None:
+            lines.append(line)
             self._front(ToolLine(turn=self._turn, tool_call=call.call_id, line=line))
 
         return ToolContext(tool_call=call.call_id, progress=progress)

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.agent.calls import CANCELLED, CUT_OFF, Call, batches, calls_of, output_of, text_of
-from agent_core.agent.context import message
+from agent_core.agent.compaction import TOO_LONG, Compactor
+from agent_core.agent.context import SessionContext
+from agent_core.agent.fragments import broken_off, message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Limits, Spent, check
@@ -49,6 +51,9 @@ class Turn:
         history: History,
         model: Model,
         tools: ToolRunner,
+        context: SessionContext,
+        compactor: Compactor,
+        spent: Spent,
         limits: Limits,
         stages: StageClock,
         clock: Clock,
@@ -58,9 +63,10 @@ class Turn:
         self._inbox = inbox
         self._turn, self._request, self._history = turn, request, history
         self._model, self._tools, self._limits = model, tools, limits
+        self._context, self._compactor, self._spent = context, compactor, spent
         self._stages, self._clock, self._front = stages, clock, front
         self._started_ns = clock.mono_ns()
-        self._spent = Spent()
+        self._said: list[str] = []
         self._ran_tools = 0
         self._last_checks: str | None = None
 
@@ -81,11 +87,23 @@ class Turn:
                 return self._outcome(text_of(items))
 
     async def _call(self) -> list[bytes]:
-        """One model call: stream it to the front end, keep its items before anything acts on them."""
-        self._spent.calls += 1
+        """One model call. A context that the service finds too long is shortened, once."""
+        await self._compactor.fit(self._request, self._spent, self._stages)
+        try:
+            return await self._reply()
+        except ServiceError as error:
+            if error.code not in TOO_LONG:
+                raise
+            if not await self._compactor.shrink(self._request, self._spent, self._stages, refused=True):
+                raise
+        return await self._reply()
+
+    async def _reply(self) -> list[bytes]:
+        """Ask, stream the reply to the front end, keep its items before anything acts on them."""
         call_id = new_id("call")
         request = msgspec.structs.replace(self._request, call=call_id)
         result: CallResult | None = None
+        self._said.clear()
         self._stages.call_started(call_id, self._clock.mono_ns())
         try:
             async with contextlib.aclosing(self._model.call(request)) as stream:
@@ -93,15 +111,18 @@ class Turn:
                     self._show(item)
                     if isinstance(item, CallResult):
                         result = item
+        except BaseException as error:
+            self._keep_partial(error)
+            raise
         finally:
             inference_ms = result.timing.inference_ms if result else None
             inference_ns = None if inference_ms is None else ms_to_ns(inference_ms)
             self._stages.call_ended(call_id, self._clock.mono_ns(), inference_ns)
+            self._spent.call(result.usage if result else None)
         if result is None:
             raise ServiceError("the service ended a call without a result", code="no_result")
         self._history.append(result.items, self._turn)
-        if result.usage is not None:
-            self._spent.tokens += (result.usage.input_tokens or 0) + (result.usage.output_tokens or 0)
+        self._compactor.measured(result.usage)
         if text := text_of(result.items):
             self._front(TextDone(turn=self._turn, text=text))
         if result.status == "incomplete":
@@ -116,30 +137,44 @@ class Turn:
     def _show(self, item: CallItem) -> None:
         match item:
             case TextDelta(text=text):
+                self._said.append(text)
                 self._front(TextPiece(turn=self._turn, text=text))
             case Restarted(cause=cause):
+                self._said.clear()
                 self._front(TextVoided(turn=self._turn, cause=cause))
             case _ if (notice := notice_of(item)) is not None:
                 self._front(notice)
 
+    def _keep_partial(self, error: BaseException) -> None:
+        """The reply broke off for good: what was said of it stays in the conversation, marked."""
+        if said := "".join(self._said).rstrip():
+            why = error.code if isinstance(error, LooplineError) else CANCELLED
+            item = broken_off(said, why)
+            self._history.append([item], self._turn)
+            self._front(TextDone(turn=self._turn, text=text_of([item])))
+
     async def _answer(self, calls: Sequence[Call]) -> None:
         """Run the calls of one reply, reads side by side and the rest in order; each gets its output item."""
         pending = {call.call_id: call for call in calls}
+        notes: list[bytes] = []
         try:
             for batch in batches(calls, self._tools.kinds):
                 results = await asyncio.gather(*(self._tools.run(call) for call in batch))
                 for call, result in zip(batch, results, strict=True):
                     self._history.append([output_of(call, result.output)], self._turn)
                     del pending[call.call_id]
-                    self._note(call, result)
+                    notes += self._note(call, result)
         finally:
-            self._history.append([output_of(call, CANCELLED) for call in pending.values()], self._turn)
+            left = [output_of(call, self._tools.left_by(call) or CANCELLED) for call in pending.values()]
+            self._history.append([*left, *notes], self._turn)
 
-    def _note(self, call: Call, result: ToolResult) -> None:
+    def _note(self, call: Call, result: ToolResult) -> list[bytes]:
+        """Count a result; what is to be told beside it."""
         self._ran_tools += 1
         self._spent.tool_result(f"{call.name} {call.arguments} {result.output}", result.status == "error")
         if call.name == "checks":
             self._last_checks = str(result.data.get("status", result.status))
+        return self._context.after_tool(call, result)
 
     def _outcome(self, text: str) -> Outcome:
         """A turn whose last checks failed, found nothing or could not run has not done its job, whatever it says."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -12,34 +11,40 @@ from typing import Any
 import msgspec
 
 from agent_core.agent.approvals import Approver, Policy, nobody
-from agent_core.agent.context import instructions
+from agent_core.agent.compaction import Compactor
+from agent_core.agent.context import SessionContext, instructions
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
 from agent_core.agent.questions import Questions
 from agent_core.agent.session import Session, SessionParts
+from agent_core.agent.surroundings import Surroundings
 from agent_core.agent.updates import Front, Notice, SessionOpened, no_front
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
-from agent_core.config import Loaded, Settings, TransportPolicy, config_dir, load, runtime_dir, state_dir
+from agent_core.config import Loaded, config_dir, load, runtime_dir, state_dir
 from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
 from agent_core.model.session import ModelSession
-from agent_core.model.settings import ModelSettings
+from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
 from agent_core.runtime.content import content_front
 from agent_core.runtime.control import HostedSessions
 from agent_core.runtime.embedded import Embedded, embedded_service
-from agent_core.runtime.endpoint import Endpoint, choose
+from agent_core.runtime.endpoint import EMBEDDED_URL, Endpoint, choose, completed
 from agent_core.runtime.fronts import Fronts
+from agent_core.runtime.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.runtime.telemetry import telemetry
 from agent_core.telemetry.emitter import Sink
+from agent_core.telemetry.prices import LIST_PRICES
 from agent_core.tools.diagnostics import DiagnosticSource
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace import Documents, Workspace
 
 
 class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What to host. `flags` are settings by field name, None where not given. `resume` names an earlier session.
+    """What to host. `flags` are settings by field name, None where not given. `resume` names an earlier session;
+    `as_it_was`: it keeps its model and service where neither a flag nor a variable names others, and its folders where
+    `roots` is empty.
 
     `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `python` overrides
     the setting. `client` names the front end in telemetry. `remote_approvals`: an approval that the front end can't ask
@@ -51,6 +56,7 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     client: str
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict)
     resume: str | None = None
+    as_it_was: bool = False
     session_id: str | None = None
     remote_approvals: bool = False
     use_venv: bool = False
@@ -88,27 +94,28 @@ async def host_session(
     Raises UsageError and ConfigError before anything starts, ServiceUnreachable if the embedded service does not start.
     """
     clock = clock or SystemClock()
-    for root in options.roots:
-        if not root.is_dir():
-            raise UsageError(f"no such folder: {root}", hint="name an existing folder with --workspace")
-    roots = tuple(root.resolve() for root in options.roots)
-    loaded = load(workspace=roots[0], flags=options.flags, env=options.env)
-    settings = loaded.settings
-    endpoint = choose(settings, options.env)
-    prompt = instructions(config_dir(options.env))
     states = state_dir(options.env)
+    session_id = check_id(options.resume) if options.resume else options.session_id or new_id("sess")
+    header = read_header(states / "sessions", session_id) if options.resume and options.as_it_was else None
+    roots = _roots(options, header)
+    loaded = load(workspace=roots[0], flags=options.flags, env=options.env)
+    if header is not None:
+        loaded = as_it_was(loaded, header, states / "sessions" / f"{session_id}.jsonl")
+    settings = loaded.settings
+    endpoint = await completed(choose(settings, options.env))
+    prices = LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings")
+    prompt = instructions(config_dir(options.env))
 
     async with AsyncExitStack() as stack:
         fronts = Fronts(front)
         emitter = stack.enter_context(
             telemetry(settings, options.env, states, clock, sinks=sinks, warn=_warner(fronts))
         )
-        session_id = _session_id(options)
         if settings.telemetry_content:
             fronts.add(content_front(emitter, session_id))
         lock = SessionLock(states / "sessions" / f"{session_id}.lock", _holder(clock, None))
         stack.callback(lock.release)
-        history = _history(options, session_id, states / "sessions", endpoint.model, roots, clock)
+        history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
         stack.callback(history.close)
         workspace = Workspace(roots, documents=documents)
         toolbox = standard_toolbox(
@@ -120,22 +127,33 @@ async def host_session(
             diagnostics=diagnostics,
         )
         stack.push_async_callback(toolbox.close)
-        if endpoint.base_url is None:
-            if service is None:
-                service = await stack.enter_async_context(embedded_service(options.env, clock))
-            model_settings = ModelSettings(base_url=service.base_url, api_key=service.api_key, own_service=True)
-        else:
-            model_settings = ModelSettings(base_url=endpoint.base_url, api_key=endpoint.api_key)
-        model_settings = msgspec.structs.replace(model_settings, transport=_transport(settings))
+        if endpoint.base_url is not None:
+            service = None
+        elif service is None:
+            service = await stack.enter_async_context(embedded_service(options.env, clock))
+        reached = model_settings(endpoint, service, settings, session_id)
+        model = ModelSession(reached, clock=clock, emitter=emitter, session_id=session_id)
+        context = SessionContext(workspace, Surroundings(workspace, options.env, documents, diagnostics))
         session = Session(
             SessionParts(
                 history=history,
-                model=ModelSession(model_settings, clock=clock, emitter=emitter, session_id=session_id),
+                context=context,
+                compactor=Compactor(
+                    history=history,
+                    model=model,
+                    context=context,
+                    clock=clock,
+                    front=fronts,
+                    at_tokens=0 if endpoint.note else settings.compact_at,
+                    in_band=compacts_in_band(endpoint, settings),
+                ),
+                model=model,
                 toolbox=toolbox,
                 workspace=workspace,
                 policy=Policy(settings.approve, settings.deny),
                 questions=Questions(approver, remote=options.remote_approvals),
                 limits=Limits.of(settings),
+                prices=prices,
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,
@@ -145,15 +163,14 @@ async def host_session(
                 client=options.client,
                 project=settings.project,
                 websocket_share=settings.websocket_share if settings.websocket_share < 1 else None,
+                options=create_options(endpoint, settings, session_id),
             )
         )
         stack.push_async_callback(session.close)
         await _offer_control(stack, options, session, fronts, settings.project, lock, clock)
         for key, path in loaded.ignored:
             fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
-        fronts(
-            SessionOpened(session=session_id, model=endpoint.model, endpoint=_shown(model_settings), note=endpoint.note)
-        )
+        fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
         await session.open()
         yield Hosted(session=session, fronts=fronts, workspace=workspace, loaded=loaded, endpoint=endpoint)
 
@@ -187,35 +204,25 @@ def _holder(clock: Clock, socket: str | None) -> Holder:
     return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
 
 
-def _session_id(options: HostOptions) -> str:
-    if options.resume is None:
-        return options.session_id or new_id("sess")
-    if not options.resume.replace("_", "").isalnum():
-        raise UsageError(f"no session is named {options.resume[:80]!r}", hint="`loopline sessions` lists them")
-    return options.resume
+def _roots(options: HostOptions, header: SessionHeader | None) -> tuple[Path, ...]:
+    if not options.roots and header is not None:
+        return roots_of(header)
+    for root in options.roots:
+        if not root.is_dir():
+            raise UsageError(f"no such folder: {root}", hint="name an existing folder with --workspace")
+    return tuple(root.resolve() for root in options.roots)
 
 
 def _history(
-    options: HostOptions, session_id: str, folder: Path, model: str, roots: tuple[Path, ...], clock: Clock
+    options: HostOptions, session_id: str, folder: Path, endpoint: Endpoint, roots: tuple[Path, ...], clock: Clock
 ) -> History:
     if options.resume is not None:
         return History.load(folder / f"{session_id}.jsonl")
-    created = rfc3339(clock.wall_ns())
-    return History.create(
-        folder, SessionHeader(id=session_id, created=created, roots=tuple(map(str, roots)), model=model)
+    header = SessionHeader(
+        id=session_id,
+        created=rfc3339(clock.wall_ns()),
+        roots=tuple(map(str, roots)),
+        model=endpoint.model,
+        base_url=endpoint.base_url or EMBEDDED_URL,
     )
-
-
-def _transport(settings: Settings) -> TransportPolicy:
-    """The policy of this session; below a share of 1 some sessions are drawn to use HTTP, for comparing."""
-    if settings.transport == "auto" and random.random() >= settings.websocket_share:
-        return "http"
-    return settings.transport
-
-
-def _shown(settings: ModelSettings) -> str:
-    """The address for people: the scheme that is spoken, no credentials, no query."""
-    scheme, _, rest = settings.base_url.partition("://")
-    address = rest.split("/", 1)[0].rsplit("@", 1)[-1]
-    spoken = "http" if settings.transport == "http" else "ws"
-    return f"{spoken}{'s' if scheme in ('https', 'wss') else ''}://{address}"
+    return History.create(folder, header)

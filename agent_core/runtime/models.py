@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any
-from urllib import error, request
 
 import msgspec
 
 from agent_core.errors import AuthError, ServiceUnreachable
+from agent_core.transport.urls import is_loopback, models_url
 
 TIMEOUT_S = 10.0
 MAX_BYTES = 4 << 20
@@ -27,19 +27,24 @@ class _Listing(msgspec.Struct):
 
 async def list_models(base_url: str, api_key: str | None, *, timeout_s: float = TIMEOUT_S) -> list[ModelEntry]:
     """Raises ServiceUnreachable, or AuthError where the key is refused. `base_url` ends in /v1."""
-    return await asyncio.to_thread(_fetch, _http(base_url), api_key, timeout_s)
+    return await asyncio.to_thread(_fetch, base_url, api_key, timeout_s)
 
 
 def _fetch(base_url: str, api_key: str | None, timeout_s: float) -> list[ModelEntry]:
+    from urllib import error, request  # slow to import, and most sessions never ask
+
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    asked = request.Request(f"{base_url}/models", headers=headers)
+    asked = request.Request(models_url(base_url), headers=headers)
+    # A service on this machine is never behind a proxy.
+    opener = request.build_opener(request.ProxyHandler({})) if is_loopback(base_url) else request.build_opener()
     try:
-        with request.urlopen(asked, timeout=timeout_s) as answer:
+        with opener.open(asked, timeout=timeout_s) as answer:
             listing = msgspec.json.decode(answer.read(MAX_BYTES), type=_Listing)
     except error.HTTPError as refused:
         if refused.code in (401, 403):
             raise AuthError("the service refused the key", hint="`loopline auth set` keeps another") from None
-        raise ServiceUnreachable(f"the service answers {refused.code} to /v1/models") from None
+        text = f"the service answers {refused.code} to /v1/models"
+        raise ServiceUnreachable(text, hint="check base_url, or name the model") from None
     except (OSError, ValueError, msgspec.DecodeError) as wrong:
         raise ServiceUnreachable(f"the service does not list its models ({type(wrong).__name__})") from None
     return [_entry(found) for found in listing.data if isinstance(found.get("id"), str)]
@@ -50,8 +55,3 @@ def _entry(found: dict[str, Any]) -> ModelEntry:
     if not isinstance(stated, dict):
         return ModelEntry(id=found["id"])
     return ModelEntry(id=found["id"], capabilities={str(name): value is True for name, value in stated.items()})
-
-
-def _http(base_url: str) -> str:
-    scheme, _, rest = base_url.partition("://")
-    return f"{'https' if scheme in ('https', 'wss') else 'http'}://{rest}"
