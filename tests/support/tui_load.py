@@ -1,14 +1,19 @@
-"""Measures the terminal dashboard under load: how long it keeps its loop busy, what memory and CPU it takes."""
+"""Measures the terminal dashboard under load, in a process of its own: how long it keeps its loop busy, what memory and
+CPU it takes. `measure("under_load", …)` starts that process.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import resource
 import sys
 import time
+from collections.abc import Callable, Coroutine
 from datetime import UTC
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -71,14 +76,18 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
         )
 
 
-async def idle_cpu_share(state_dir: Path, seconds: float) -> float:
-    """CPU share of a dashboard to which nothing happens."""
+async def idle(state_dir: Path, *, seconds: float) -> Idle:
+    """A dashboard to which nothing happens."""
     app = journal_dashboard(state_dir)
     async with app.run_test(size=(120, 40)):
         await asyncio.sleep(0.5)
         cpu, started = time.process_time(), time.monotonic()
         await asyncio.sleep(seconds)
-        return (time.process_time() - cpu) / (time.monotonic() - started)
+        return Idle(cpu_share=(time.process_time() - cpu) / (time.monotonic() - started))
+
+
+class Idle(msgspec.Struct, frozen=True, kw_only=True):
+    cpu_share: float
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +98,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     cpu_s: float
 
 
-async def opening(state_dir: Path, since: str, events: int) -> Opening:
+async def opening(state_dir: Path, *, since: str, events: int) -> Opening:
     """How long the dashboard takes to open a folder of which the days `since` hold `events` events."""
     started, cpu = time.monotonic(), time.process_time()
     app = journal_dashboard(state_dir, since)
@@ -121,3 +130,27 @@ async def _watch(own: list[float], wall: list[float]) -> None:
         await asyncio.sleep(LAG_STEP_S)
         own.append((time.thread_time() - before_cpu) * 1000)
         wall.append((time.monotonic() - before - LAG_STEP_S) * 1000)
+
+
+_MEASURES: dict[str, Callable[..., Coroutine[Any, Any, Load | Idle | Opening]]] = {
+    "under_load": under_load,
+    "idle": idle,
+    "opening": opening,
+}
+Measured = TypeVar("Measured", Load, Idle, Opening)
+
+
+async def measure(kind: type[Measured], name: str, state_dir: Path, **options: object) -> Measured:
+    """Run one of the above in a fresh process, whose collector has nothing else to look through."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.support.tui_load", name, str(state_dir), msgspec.json.encode(options).decode(),
+        stdout=asyncio.subprocess.PIPE, env={**os.environ, "TEXTUAL_ANIMATIONS": "none"},
+    )  # fmt: skip
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return msgspec.json.decode(output, type=kind)
+
+
+if __name__ == "__main__":
+    found = asyncio.run(_MEASURES[sys.argv[1]](Path(sys.argv[2]), **msgspec.json.decode(sys.argv[3])))
+    print(msgspec.json.encode(found).decode())

@@ -95,7 +95,7 @@ def stage_bar(found: Waterfall, width: int) -> Line:
 
 def axis_labels(axis: Axis) -> str:
     """`0 s        2 s        4 s`: round instants at their columns."""
-    step_ns = step_of(axis.span_ns * _LABEL_CELLS // axis.cells)
+    step_ns = step_of(max(1_000, axis.span_ns * _LABEL_CELLS // axis.cells))
     labels = ""
     for ns in range(0, axis.span_ns, step_ns):
         column = ns * axis.cells // axis.span_ns

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tui_history import days_ending, write_day
-from tests.support.tui_load import Load, Opening, idle_cpu_share, opening, under_load
+from tests.support.tui_load import Idle, Load, Opening, measure
 
 RATE = 5_000
 MAX_LAG_MS = 100.0
@@ -34,11 +34,14 @@ async def openings(folder: Path, calls_a_day: int, days: int) -> tuple[Opening, 
     for midnight in midnights:
         write_day(many, midnight, calls_a_day)
     since = f"{midnights[0]:%Y-%m-%d}"
-    return await opening(one, since, events), await opening(many, since, events)
+    return (
+        await measure(Opening, "opening", one, since=since, events=events),
+        await measure(Opening, "opening", many, since=since, events=events),
+    )
 
 
 async def test_a_sample_of_five_thousand_events_a_second(tmp_path: Path) -> None:
-    load = await under_load(tmp_path, rate=RATE, seconds=3)
+    load = await measure(Load, "under_load", tmp_path, rate=RATE, seconds=3)
     assert load.emitted > 10_000
     check(load, growth_mb=60)
 
@@ -51,14 +54,14 @@ async def test_a_sample_of_a_week_opens_as_a_day_does(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(300)
 async def test_a_minute_of_five_thousand_events_a_second(tmp_path: Path) -> None:
-    idle = await idle_cpu_share(tmp_path, 5)
-    load = await under_load(tmp_path, rate=RATE, seconds=60)
+    idle = await measure(Idle, "idle", tmp_path, seconds=5)
+    load = await measure(Load, "under_load", tmp_path, rate=RATE, seconds=60)
     check(load, growth_mb=30)
     assert load.cpu_share < 0.6
     print(
         f"tui: {load.emitted:,} events in 60 s: loop busy at most {load.own_lag_ms:.0f} ms (p99 "
         f"{load.own_lag_p99_ms:.0f}; wall {load.wall_lag_ms:.0f}), CPU {load.cpu_share:.0%} of a core against "
-        f"{idle:.1%} idle, memory +{load.rss_growth_mb:.0f} MB in the second half, {load.widgets} widgets"
+        f"{idle.cpu_share:.1%} idle, memory +{load.rss_growth_mb:.0f} MB in the second half, {load.widgets} widgets"
     )
 
 
@@ -69,6 +72,6 @@ async def test_a_week_of_a_million_calls_opens_as_a_day_does(tmp_path: Path) -> 
     assert week.cpu_s < day.cpu_s * 1.15, (day, week)
     assert week.first_s < 5.0, "something is on screen long before all of it is read"
     print(
-        f"tui: a week of a million calls opens in {week.all_s:.1f} s ({week.cpu_s:.1f} s of CPU), its last day alone in "
-        f"{day.all_s:.1f} s ({day.cpu_s:.1f}); the first picture is there after {week.first_s:.1f} s"
+        f"tui: a week of a million calls opens in {week.all_s:.1f} s ({week.cpu_s:.1f} s of CPU), its last day alone "
+        f"in {day.all_s:.1f} s ({day.cpu_s:.1f}); the first picture is there after {week.first_s:.1f} s"
     )

@@ -146,7 +146,7 @@ def test_the_header_fits_and_leaves_out_what_is_unknown(
     assert "loopline" in text or width < 60
     if not known:
         assert "ttft" not in text and "cached" not in text and "$" not in text
-    if width >= 130 and known and state == "open":
+    if width >= 160 and known and state == "open":
         for part in ("● ws", "00:41:12", "rotates in 13:48", "≈812 tok/s", "ttft 92 ms", "cached 94 %", "$1.84 today"):
             assert part in text
     if approvals:
