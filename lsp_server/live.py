@@ -206,11 +206,11 @@ class LiveSession:
                     await self._open()
                 except LooplineError as error:
                     self._refuse(asked, error)
-                    continue
-                if asked is not None and asked.status == "queued":
+                except Exception as error:  # whatever it is, the turn ends and the session takes the next one
+                    log.exception("session %s could not be opened", self.id)
+                    self._refuse(asked, LooplineError(f"internal error ({type(error).__name__}); the log says where"))
+                else:
                     await self._turn(asked)
-        except Exception:
-            log.exception("session %s ended", self.id)
         finally:
             self.hosted = None
             await self._stack.aclose()
@@ -223,8 +223,10 @@ class LiveSession:
         self._stack, self._stale = AsyncExitStack(), False
         self.hosted = await self._stack.enter_async_context(self._opener(self))
 
-    async def _turn(self, asked: Asked) -> None:
-        assert self.hosted is not None
+    async def _turn(self, asked: Asked | None) -> None:
+        """Run it, unless it was cancelled before its time."""
+        if asked is None or asked.status != "queued" or self.hosted is None:
+            return
         asked.status = "running"
         handle = self.hosted.session.start_turn(asked.task, turn_id=asked.turn)
         await asyncio.wait({handle.done})

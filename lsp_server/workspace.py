@@ -67,7 +67,8 @@ class Buffers:
     def reloaded(self, document: Document) -> bool:
         """Whether the editor just loaded a newer file into it, so that its last change was nobody's typing."""
         known = self._disks.setdefault(document.uri, _Disk())
-        return self._signature(document) != known.equal_at and self._in_sync(document)
+        was_equal = known.equal_at
+        return was_equal is not None and self._signature(document) != was_equal and self._in_sync(document)
 
     def look(self, document: Document) -> None:
         """Its file may have changed: say so if both did."""

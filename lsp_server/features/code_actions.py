@@ -116,14 +116,17 @@ def _command(data: Any) -> lsp.Command | None:
 
 
 def _place(params: lsp.CodeActionParams, span: lsp.Range) -> dict[str, Any]:
-    points = {name: {"line": point.line, "character": point.character}
-              for name, point in (("start", span.start), ("end", span.end))}  # fmt: skip
-    return {"uri": params.text_document.uri, "range": points}
+    return {"uri": params.text_document.uri, "range": _points(span)}
+
+
+def _points(span: lsp.Range) -> dict[str, Any]:
+    return {name: {"line": point.line, "character": point.character}
+            for name, point in (("start", span.start), ("end", span.end))}  # fmt: skip
 
 
 def _plain(diagnostic: lsp.Diagnostic) -> dict[str, Any]:
     fields = {"message": diagnostic.message, "severity": diagnostic.severity, "source": diagnostic.source,
-              "code": diagnostic.code}  # fmt: skip
+              "code": diagnostic.code, "range": _points(diagnostic.range)}  # fmt: skip
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -245,7 +245,7 @@ class LspClient:
             if handler is None:
                 answer["error"] = {"code": -32601, "message": "no such method here"}
             else:
-                answer["result"] = await handler(message["params"])
+                answer["result"] = await handler(message.get("params"))
         except asyncio.CancelledError:
             answer["error"] = {"code": -32800, "message": "cancelled"}
         finally:
