@@ -35,6 +35,7 @@ from agent_core.responses_server.screening.chain import Screens, States
 from agent_core.responses_server.screening.port import ALLOWED, Action
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
+from agent_core.responses_server.state.compaction import Compacted
 from agent_core.responses_server.state.context import Joined
 from agent_core.responses_server.state.item_ids import maker
 from agent_core.responses_server.state.remembered import Remembered, calls_in
@@ -101,6 +102,7 @@ class _Run:
         self._checked: Checked | None = None
         self._calling: Calling | None = None
         self._prompt: steps.Prompt | None = None
+        self._compaction: Compacted | None = None
         self._verdict = ALLOWED
         self._digest_tokens = 0
         self._ended = False
@@ -118,12 +120,17 @@ class _Run:
             route = call.router.resolve(call.create.model)
             self._calling = calling = check_model(route.model, route.engine.capabilities, checked)
         call.steerable = route.engine.capabilities.steer and checked.settings.compact_above is None
+        window = route.engine.capabilities.context_tokens
+        if window is not None:
+            await self._render(checked, window)
         ladder = await self._create(checked.tools, checked.settings)
         if verdict.action is Action.BLOCK:
             raise ServiceError(verdict.message, code=verdict.code)
-        await self._render(ladder, checked, route)
-        is_same_lane = parent is not None and call.relation is Relation.CONTINUE and self._digest_tokens == 0
-        memory = parent.memory if parent is not None and is_same_lane else {}
+        if window is None:
+            await self._render(checked, None)
+        await self._compact(ladder, checked, window)
+        goes_on = call.relation is Relation.CONTINUE and self._compaction is None
+        memory = parent.memory if parent is not None and goes_on else {}
         finish: Finish | Steered = Finish()
         if checked.settings.generate and not checked.compact_now:
             finish = await self._sample(ladder, checked, calling, route, memory)
@@ -178,21 +185,25 @@ class _Run:
         await self._sink.send([ladder.created(), ladder.in_progress()])
         return ladder
 
-    async def _render(self, ladder: Ladder, checked: Checked, route: Route) -> None:
-        """The prompt, compacted or cut to the model's context where that is asked for."""
+    async def _render(self, checked: Checked, window: int | None) -> None:
+        """The prompt, and the compaction that it needs. Where it may be too long, that is found before all else."""
         parts, call = self._parts, self._call
-        window = route.engine.capabilities.context_tokens
         with call.stages.timed("render"):
             prompt = await steps.render(parts.renderer, call, self._parent, checked, keep=parts.keep_tokens)
+            self._compaction = steps.compaction_for(checked, prompt, window)
+            if self._compaction is None:
+                prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
             self._prompt = prompt
-            made = steps.compaction_for(checked, prompt, window)
-            if made is not None:
-                self._digest_tokens = await parts.renderer.count(made.digest)
-        if made is not None:
-            await self._sink.send(ladder.compaction(made.seal()))
-            with call.stages.timed("render"):
-                self._prompt = prompt = await steps.compacted(parts.renderer, prompt, made)
-        with call.stages.timed("render"):
+
+    async def _compact(self, ladder: Ladder, checked: Checked, window: int | None) -> None:
+        """Emit the compaction, and go on behind it."""
+        parts, made, prompt = self._parts, self._compaction, self._prompt
+        if made is None or prompt is None:
+            return
+        await self._sink.send(ladder.compaction(made.seal()))
+        with self._call.stages.timed("render"):
+            self._digest_tokens = await parts.renderer.count(made.digest)
+            prompt = await steps.compacted(parts.renderer, prompt, made)
             self._prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
 
     async def _sample(

@@ -35,7 +35,7 @@ from agent_core.wire.items import (
 
 DIGEST_CHARS = 12_000
 """Longest digest; the newest lines are kept."""
-LINE_CHARS, ANSWER_CHARS = 240, 1_500
+LINE_CHARS, ANSWER_CHARS = 240, 800
 """Longest line of an item, and of what the assistant said."""
 
 _KEPT_ROLES = ("user", "developer", "system")

@@ -63,13 +63,23 @@ async def test_a_steered_response_ends_and_a_successor_takes_the_input_in(tmp_pa
     assert accepted["steer"]["id"]
     assert (ended["type"], ended["response"]["id"]) == ("response.incomplete", steered)
     assert ended["response"]["incomplete_details"] == {"reason": "steered"}
-    assert ended["response"]["output"][0]["status"] == "incomplete"
     assert [event["sequence_number"] for event in events] == list(range(len(events)))
     assert successor[0]["type"] == "response.created"
     assert (successor[-1]["type"], response["previous_response_id"]) == ("response.completed", steered)
     assert {name: response[name] for name in settings} == settings
     assert all(event.get("stream_id") == lane for event in (*events, *successor))
     assert said == ["go", "thinking ", "faster"]
+
+
+@pytest.mark.rule("steer.accepted")
+async def test_a_message_that_is_cut_is_kept_as_incomplete(service: Running) -> None:
+    async with connected(service) as socket:
+        await steer(socket, await slow(socket, store=False))
+        ended = (await socket.finish())[-1]
+        assert ended["response"]["output"][0]["status"] == "incomplete"
+        assert 0 < ended["response"]["usage"]["output_tokens"] < 40
+        await socket.send({"type": "response.cancel"})
+        assert (await socket.finish())[-1]["response"]["status"] == "cancelled"
 
 
 @pytest.mark.rule("steer.successor")
