@@ -38,6 +38,8 @@ from agent_core.control.sockets import dial, list_sockets
 
 ANSWER_S = 15.0
 """Longest wait for a reply; the host gives up earlier."""
+LOOK_S = 2.0
+"""Longest wait for a host while looking around; one that hangs must not hide the others."""
 MAX_WAITING = 2_000
 """Updates kept for an attachment that is not read; the oldest become a gap."""
 
@@ -111,19 +113,10 @@ class ControlClient:
         dialled = await asyncio.to_thread(dial, self._path)
         reader, self._writer = await asyncio.open_unix_connection(sock=dialled, limit=MAX_LINE)
         try:
-            async with asyncio.timeout(ANSWER_S):
-                hello = read_message(await reader.readuntil())
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ControlError) as error:
+            self.pid = await self._greeted(reader)
+        except BaseException:
             self._writer.transport.abort()
-            raise ControlError(f"{self._path}: no control socket of Loopline", code="control_gone") from error
-        if not isinstance(hello, Hello) or hello.protocol != PROTOCOL:
-            self._writer.transport.abort()
-            raise ControlError(
-                f"{self._path}: speaks another version",
-                code="control_unsupported",
-                hint="update Loopline on both sides",
-            )
-        self.pid = hello.pid
+            raise
         self._reading = asyncio.create_task(self._read(reader), name="control-client")
         return self
 
@@ -157,6 +150,21 @@ class ControlClient:
             self._attachments.pop(session, None)
             raise
         return attachment
+
+    async def _greeted(self, reader: asyncio.StreamReader) -> int:
+        """The host's process id, from its hello."""
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                hello = read_message(await reader.readuntil())
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ControlError) as error:
+            raise ControlError(f"{self._path}: no control socket of Loopline", code="control_gone") from error
+        if not isinstance(hello, Hello) or hello.protocol != PROTOCOL:
+            raise ControlError(
+                f"{self._path}: speaks another version",
+                code="control_unsupported",
+                hint="update Loopline on both sides",
+            )
+        return hello.pid
 
     def _new_id(self) -> int:
         self._next += 1
@@ -228,7 +236,7 @@ async def find_hosts(folder: Path) -> list[Host]:
 
 
 async def _look(path: Path) -> Host | None:
-    with contextlib.suppress(ControlError):
-        async with ControlClient(path) as client:
+    with contextlib.suppress(ControlError, TimeoutError):
+        async with asyncio.timeout(LOOK_S), ControlClient(path) as client:
             return Host(path=path, pid=client.pid, sessions=tuple(await client.list_sessions()))
     return None

@@ -101,6 +101,9 @@ class Dashboard(App[int]):
     def now_ns(self) -> int:
         return self.following.now_ns()
 
+    def trouble(self) -> str:
+        return self.following.trouble
+
     def tell(self, text: str, *, bad: bool = False) -> None:
         self.notify(one_line(text, 300), severity="error" if bad else "information", timeout=4, markup=False)
 

@@ -13,7 +13,7 @@ from dashboard.filters import Word, matches, parse
 from dashboard.lines import TurnLine
 from dashboard.state import State
 from dashboard.tui.paint import connection, errors, header, raw, reuse, tokens, turns, waterfall
-from dashboard.tui.paint.base import Lazy, Line, Look, Page, Row, fill, joined, line_width, nothing, title_of
+from dashboard.tui.paint.base import Lazy, Line, Look, Page, Row, fill, joined, left, line_width, nothing, title_of
 
 RATES_HZ = (0.5, 1.0, 2.0, 4.0, 10.0)
 """How often all is drawn; the panel that has the keyboard is drawn 10 times a second when its turn changes."""
@@ -37,6 +37,7 @@ TABS = (
     Tab("Raw", "Raw", raw.paint, False),
 )
 RAW = 5
+TROUBLE_CELLS = 60
 _HINTS = (
     ("?", "help"), ("/", "filter"), ("space", "pause"), ("f", "follow"), ("a", "answer approval"), ("x", "cancel turn"),
     ("e", "export"), ("c", "compare"), ("s", "search"), ("t", "theme"), ("q", "quit"),
@@ -67,7 +68,7 @@ class Desk:
         self.reading = False
         """History is still being read."""
         self.trouble = ""
-        """Why nothing more comes; "" while all is well."""
+        """What is wrong with the feed; "" while all is well."""
 
     @property
     def rate_hz(self) -> float:
@@ -144,9 +145,7 @@ class Desk:
         return joined([keys, mode], " " * max(1, gap))
 
     def mode(self) -> Line:
-        if self.trouble:
-            return ((f"✗ {self.trouble}", "bad"),)
-        parts: list[Line] = []
+        parts: list[Line] = [((f"✗ {left(self.trouble, TROUBLE_CELLS).rstrip()}", "bad"),)] if self.trouble else []
         if self.reading:
             parts.append(((f"… reading history, {self.state.events:,} events", "warn"),))
         if self.paused:

@@ -24,9 +24,15 @@ class Following:
         self._desk, self._open_feed, self._new_state = desk, open_feed, new_state
         self.days = 1
         self.feed = open_feed(self.days)
+        self._ended_by = ""
 
     def now_ns(self) -> int:
         return self.feed.now_ns()
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing more comes, or what could not be read; "" while all is well."""
+        return self._ended_by or (one_line(self.feed.notices[-1], 200) if self.feed.notices else "")
 
     @property
     def replay(self) -> Replay | None:
@@ -43,8 +49,9 @@ class Following:
         return True
 
     async def run(self) -> None:
-        """Until there is nothing more to come. What can't be read is told on the desk, not raised."""
+        """Until there is nothing more to come. What can't be read is told as `trouble`, not raised."""
         desk, state = self._desk, self._desk.state
+        self._ended_by = ""
         try:
             async with contextlib.aclosing(self.feed.batches()) as batches:
                 async for batch in batches:
@@ -55,10 +62,8 @@ class Following:
                         await asyncio.sleep(0)
                     for source in batch.ended:
                         state.end_source(source)
-                    if self.feed.notices:
-                        desk.trouble = one_line(self.feed.notices[-1], 200)
         except LooplineError as error:
-            desk.trouble = one_line(error.message, 200)
+            self._ended_by = one_line(error.message, 200)
         finally:
             desk.reading = False
         if self.replay is not None:

@@ -12,6 +12,9 @@ class Work(Protocol):
     def now_ns(self) -> int:
         """The instant on screen; a replay has its own."""
 
+    def trouble(self) -> str:
+        """What is wrong with the feed; "" while all is well."""
+
     def tell(self, text: str, *, bad: bool = False) -> None:
         """Say something for a few seconds."""
 

@@ -77,7 +77,7 @@ class MainScreen(Screen[None]):
         if self._ticks % TICKS_HZ == 0:
             state.sample_rate(self.work.now_ns())
             self._all_dirty = True  # ages and countdowns go on without events
-        self._all_dirty |= bool(dirty) or bool(state.running)
+        self._all_dirty |= bool(dirty) or bool(state.running) or self.work.trouble() != self.desk.trouble
         if TABS[self.desk.tab].of_turn:
             self._panel_dirty |= self.desk.turn in state.running or self.desk.turn in dirty.turns or dirty.everything
         else:
@@ -129,6 +129,7 @@ class MainScreen(Screen[None]):
         self.query_one("#detail", FixedLines).show(*(row.detail if row is not None else ()))
 
     def show_hints(self) -> None:
+        self.desk.trouble = self.work.trouble()
         hints = self.query_one("#hints", FixedLines)
         hints.show(self.desk.hints(hints.size.width))
 

@@ -65,19 +65,18 @@ class LineView(ScrollView, can_focus=True):
         at_end = self.scroll_offset.y >= self.max_scroll_y
         another = subject != self._subject
         at_last = self.cursor is not None and self.cursor == self._edge_key(1)
-        before = (len(self._page.fixed), len(self._page.rows))
         self._page, self._subject = page, subject
         self._keys = page.rows.keys if isinstance(page.rows, Lazy) else [row.key for row in page.rows]
         self._painted.clear()
         if self.cursor is None or another or self._index() is None or (page.stick and at_last):
             self.cursor = self._edge_key(1 if page.stick else 0)
         size = Size(self.size.width, len(page.fixed) + len(page.rows) * self._row_lines)
-        if size != self.virtual_size or before != (len(page.fixed), len(page.rows)):
+        if size != self.virtual_size:
             self.virtual_size = size
-            if another and not page.stick:
-                self.scroll_to(y=0, animate=False, force=True)
-            elif page.stick and (at_end or another):
-                self.scroll_to(y=max(0, size.height - self.size.height), animate=False, force=True)
+        if page.stick and (at_end or another):
+            self.scroll_to(y=max(0, size.height - self.size.height), animate=False, force=True)
+        elif another:
+            self.scroll_to(y=0, animate=False, force=True)
         self.redraw(everything=another)
 
     def redraw(self, *, everything: bool = False) -> None:

@@ -244,3 +244,15 @@ async def test_a_path_too_long_for_a_socket_address_works_all_the_same(tmp_path:
     async with serving(folder, HandHost()) as (server, client):
         assert len(str(server.path)) > 108
         assert len(await client.list_sessions()) == 1
+
+
+async def test_a_host_that_hangs_does_not_hide_the_others(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_core.control.client.LOOK_S", 0.2)
+    async with serving(folder, HandHost()) as (server, _):
+        hanging = socket.socket(socket.AF_UNIX)
+        hanging.bind(str(folder / "1-0000beef.sock"))
+        hanging.listen()
+        try:
+            assert [host.path for host in await find_hosts(folder)] == [server.path]
+        finally:
+            hanging.close()

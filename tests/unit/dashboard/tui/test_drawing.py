@@ -281,7 +281,21 @@ async def test_a_feed_that_fails_says_so_and_the_app_goes_on() -> None:
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(app, len(feed.events))
         await pilot.pause()
-        assert any("✗ /state/telemetry/x.db: not a telemetry journal [/foo]" in line for line in screen_text(app))
+        text = screen_text(app)
+        assert any("✗ /state/telemetry/x.db: not a telemetry journal [/foo]" in line for line in text)
+        assert any("● live" in line for line in text)
+
+
+async def test_another_subject_starts_at_its_own_beginning() -> None:
+    app, feed = dashboard()
+    async with app.run_test(size=(120, 16)) as pilot:
+        screen = await settled(app, len(feed.events))
+        await pilot.press("G", "right", "G")
+        await pilot.pause()
+        assert screen.panel.scroll_offset.y > 0
+        await pilot.press("left", "up", "up", "right")
+        await pilot.pause()
+        assert screen.panel.scroll_offset.y == 0
 
 
 async def test_connections_of_a_process_that_ended_are_shown_as_lost() -> None:
