@@ -144,7 +144,7 @@ class Compactor:
             stages.call_ended(call, self._clock.mono_ns(), inference_ns)
             await lane.close()
         spent.call(result.usage if result is not None else None)
-        return text_of(result.items) if result is not None else ""
+        return text_of(result.items).strip() if result is not None else ""
 
 
 def said_by_users(context: Sequence[bytes]) -> list[bytes]:
