@@ -16,7 +16,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.prices import Price, PriceTable
 from tests.support import model_events as make
 from tests.support.agent import working
-from tests.support.scripted_service import Peer, Post, Refuse, replies, running
+from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
 
 WARM = make.warm("resp_w")
 
@@ -160,7 +160,11 @@ async def test_what_changed_since_the_last_turn_is_told_before_the_users_words(t
 async def test_every_change_of_the_way_is_a_line(tmp_path: Path) -> None:
     """Rotation, fallback to HTTP and the return to WebSocket, as a person sees them."""
     posts = [Post(make.ladder("resp_2", make.message("over http")))]
-    sockets = [replies(WARM, reading(1)), Refuse(426), replies(END, make.ladder("resp_4", make.message("still")))]
+    sockets: list[SocketScript | Refuse] = [
+        replies(WARM, reading(1)),
+        Refuse(426),
+        replies(END, make.ladder("resp_4", make.message("still"))),
+    ]
     async with running(*sockets, posts=posts) as service, working(service.base_url, tmp_path) as work:
         clock = work.parts.clock
 
