@@ -58,7 +58,7 @@ def hub_state() -> int:
         return 2
     client = HubClient(url, token)
     try:
-        answer = client.push([])
+        answer = client.probe()
     finally:
         client.close()
     reached = answer.outcome is Outcome.ACKED
