@@ -65,7 +65,8 @@ def _current(look: Look, one: Connection) -> tuple[Line, ...]:
         labelled("up", size(one.bytes_up)),
         labelled("down", size(one.bytes_down)),
     ]
-    return (*wrapped(parts, look.width, "   ", 2), _life(one.age_s(look.now_ns), look.width))
+    lines = wrapped(parts, look.width, "   ", 2)
+    return (*lines, _life(one.age_s(look.now_ns), look.width)) if one.state == "open" else lines
 
 
 def _life(age_s: float | None, width: int) -> Line:

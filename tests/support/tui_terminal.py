@@ -1,0 +1,73 @@
+"""Processes on pseudo terminals, as a person sits before them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+from dashboard.format import clean
+
+WAIT_S = 60.0
+
+
+def clean_environment() -> dict[str, str]:
+    """The environment without keys and settings of whoever runs the tests."""
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(("LOOPLINE_", "OPENAI_", "TEXTUAL"))
+    }
+
+
+class Terminal:
+    """A process on a pseudo terminal of 120 x 32, with a state, runtime and configuration folder of its own. `close`
+    it."""
+
+    def __init__(self, folder: Path, *command: str) -> None:
+        self._main, child = pty.openpty()
+        termios.tcsetwinsize(child, (32, 120))
+        places = {f"XDG_{name}": str(folder) for name in ("STATE_HOME", "CONFIG_HOME")}
+        self.process = subprocess.Popen(
+            command,
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            start_new_session=True,
+            env={**clean_environment(), **places, "XDG_RUNTIME_DIR": str(folder / "run"), "TERM": "xterm-256color"},
+        )
+        os.close(child)
+        self.shown = b""
+
+    def until(self, text: str) -> None:
+        """Read until `text` was written, colours and cursor movements aside."""
+        give_up = time.monotonic() + WAIT_S
+        while text not in clean(self.shown.decode("utf-8", "replace")):
+            assert time.monotonic() < give_up, self.shown[-2000:]
+            if select.select([self._main], [], [], 0.2)[0]:
+                self.shown += os.read(self._main, 65_536)
+            assert self.process.poll() is None, self.shown[-2000:]
+
+    def press(self, keys: str) -> None:
+        os.write(self._main, keys.encode())
+
+    def end(self) -> int:
+        """Its exit code, once it ended by itself; what it still writes is taken."""
+        give_up = time.monotonic() + WAIT_S
+        while self.process.poll() is None:
+            assert time.monotonic() < give_up
+            if select.select([self._main], [], [], 0.05)[0]:
+                try:
+                    self.shown += os.read(self._main, 65_536)
+                except OSError:
+                    break
+        return self.process.wait(WAIT_S)
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait(WAIT_S)
+        os.close(self._main)
