@@ -43,12 +43,10 @@ Id = int | str
 def make_converter() -> cattrs.Converter:
     """pygls' converter, with enumerations that keep values they do not know: a newer client is no fault."""
     converter: cattrs.Converter = default_converter()  # type: ignore[no-untyped-call]
-    converter.register_structure_hook_func(_is_enum, _known_or_as_it_is)
+    for kind in vars(lsp).values():
+        if isinstance(kind, type) and issubclass(kind, enum.Enum):
+            converter.register_structure_hook(kind, _known_or_as_it_is)
     return converter
-
-
-def _is_enum(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, enum.Enum)
 
 
 def _known_or_as_it_is(value: Any, kind: type[enum.Enum]) -> Any:

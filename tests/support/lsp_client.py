@@ -290,7 +290,7 @@ def client_capabilities(encodings: list[str], experimental: Json | None = None) 
 async def stdio(env: Mapping[str, str], *arguments: str, cwd: Path = ROOT) -> AsyncIterator[LspClient]:
     """A server process of one's own; killed at the end if it still runs."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "lsp_server", *arguments,
+        sys.executable, "-m", "agent_core", "lsp", *arguments,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -362,7 +362,7 @@ async def listening(kind: str, env: Mapping[str, str], folder: Path) -> AsyncIte
     """`kind` is `--tcp` or `--ws`."""
     ready = folder / f"ready{kind}.json"
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "lsp_server", kind, "127.0.0.1:0", "--ready-file", str(ready),
+        sys.executable, "-m", "agent_core", "lsp", kind, "127.0.0.1:0", "--ready-file", str(ready),
         stderr=asyncio.subprocess.PIPE,
         env=dict(env),
         cwd=ROOT,

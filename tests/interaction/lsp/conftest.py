@@ -62,7 +62,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
     home = tmp_path_factory.mktemp("home")
     ready = home / "ready.json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "lsp_server", "--tcp", "127.0.0.1:0", "--ready-file", str(ready)],
+        [sys.executable, "-m", "agent_core", "lsp", "--tcp", "127.0.0.1:0", "--ready-file", str(ready)],
         env=environment(home),
         cwd=ROOT,
         stderr=subprocess.PIPE,

@@ -1,0 +1,136 @@
+"""Two processes on one session: the second watches, answers, steers and cancels, and takes over from a dead host."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.interaction.lsp.conftest import with_answers
+from tests.support.lsp_client import Json, LspClient, RpcError, stdio
+from tests.support.lsp_puppet import Puppet, puppet_env, steps
+
+RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
+
+
+class Pair:
+    """`host` started the session; `other` is another process."""
+
+    def __init__(self, host: LspClient, other: LspClient) -> None:
+        self.host, self.other = host, other
+        self.asked: dict[str, list[Json]] = {"host": [], "other": []}
+        self.withdrawn: list[str] = []
+        host.handlers["window/showMessageRequest"] = partial(self._ask, "host")
+        other.handlers["window/showMessageRequest"] = partial(self._ask, "other")
+
+    async def _ask(self, name: str, params: Json) -> Json:
+        self.asked[name].append(params)
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            self.withdrawn.append(name)
+            raise
+        raise AssertionError("never")
+
+
+@pytest.fixture
+async def pair(tmp_path: Path, root: Path, model: Puppet) -> AsyncIterator[Pair]:
+    env = puppet_env(tmp_path, model)
+    async with stdio(env) as host, stdio(env) as other:
+        found = Pair(with_answers(host), with_answers(other))
+        await asyncio.gather(host.initialize(root), other.initialize(root))
+        yield found
+
+
+async def attached(pair: Pair, session: str) -> Json:
+    found: Json = await pair.other.command("loopline.session.resume", {"sessionId": session})
+    assert found["state"] == "attached"
+    return found
+
+
+async def test_an_approval_answered_in_one_disappears_in_the_other(pair: Pair, root: Path) -> None:
+    started = await pair.host.command("loopline.turn.start", {"task": RUN})
+    opened = (await pair.host.event("approval.opened"))["approval"]
+    session = await attached(pair, started["sessionId"])
+    assert [approval["approvalId"] for approval in session["approvals"]] == [opened["approvalId"]]
+    assert [turn["status"] for turn in session["turns"]] == ["running"]
+    await pair.other.until(lambda: pair.asked["other"])  # asked in both
+    answer = {"approvalId": opened["approvalId"], "decision": "allow"}
+    await pair.other.command("loopline.approval.answer", answer)
+    end = await pair.other.event("turn.finished", turnId=started["turnId"])
+    assert end["text"] == "end" and (root / "ran.txt").exists()
+    for client in (pair.host, pair.other):
+        closed = await client.event("approval.resolved", approvalId=opened["approvalId"])
+        assert closed["decision"] == "allow"
+    await pair.host.until(lambda: sorted(pair.withdrawn) == ["host", "other"])
+    # answering what is closed is harmless in both
+    await pair.host.command("loopline.approval.answer", answer)
+    await pair.other.command("loopline.approval.answer", answer)
+
+
+async def test_a_question_that_comes_later_is_asked_in_both_and_answered_at_the_host(
+    pair: Pair, root: Path, model: Puppet
+) -> None:
+    task = steps({"hold": "a"}, {"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
+    started = await pair.host.command("loopline.turn.start", {"task": task})
+    await model.reached("a")
+    await attached(pair, started["sessionId"])
+    steered = await pair.other.command("loopline.turn.steer", {"turnId": started["turnId"], "text": "go on"})
+    assert steered["fate"] == "steered"
+    model.release("a")
+    await pair.other.until(lambda: pair.asked["other"] and pair.asked["host"])
+    opened = (await pair.other.event("approval.opened"))["approval"]
+    assert opened["name"] == "shell"
+    await pair.host.command("loopline.approval.answer", {"approvalId": opened["approvalId"], "decision": "deny"})
+    await pair.other.event("turn.finished", turnId=started["turnId"])
+    await pair.other.until(lambda: "other" in pair.withdrawn)
+    assert not (root / "ran.txt").exists()
+
+
+async def test_the_second_may_cancel_but_not_start(pair: Pair, model: Puppet) -> None:
+    started = await pair.host.command("loopline.turn.start", {"task": steps({"hold": "a"})})
+    await model.reached("a")
+    await attached(pair, started["sessionId"])
+    with pytest.raises(RpcError) as caught:
+        await pair.other.command("loopline.turn.start", {"task": "x", "sessionId": started["sessionId"]})
+    assert "hosted by another process" in caught.value.message
+    await pair.other.command("loopline.turn.cancel", {"turnId": started["turnId"]})
+    for client in (pair.host, pair.other):
+        end = await client.event("turn.finished", timeout_s=2, turnId=started["turnId"])
+        assert end["status"] == "cancelled"
+
+
+async def test_the_second_takes_over_from_a_killed_host(pair: Pair, root: Path, model: Puppet) -> None:
+    started = await pair.host.command("loopline.turn.start", {"task": RUN})
+    await pair.host.event("approval.opened")
+    await attached(pair, started["sessionId"])
+    assert pair.host.process is not None
+    os.kill(pair.host.process.pid, signal.SIGKILL)
+    end = await pair.other.event("turn.finished", turnId=started["turnId"])
+    assert end["status"] == "interrupted"
+    await pair.other.event("session.hosting", state="live")
+    end = await pair.other.turn(steps({"text": "taken over"}), sessionId=started["sessionId"])
+    assert (end["text"], end["sessionId"]) == ("taken over", started["sessionId"])
+    # the history is whole: the call that the dead host left open has its one output
+    sent = [item for item in model.service.creates[-2].input if item["type"] == "function_call_output"]
+    assert [item["output"].partition(":")[0] for item in sent] == ["interrupted"]
+    page = await pair.other.request("loopline/transcript", {"sessionId": started["sessionId"]})
+    assert [entry["kind"] for entry in page["entries"]] == ["user", "tool", "user", "assistant"]
+
+
+async def test_a_stored_session_is_resumed_by_a_new_process(pair: Pair, root: Path) -> None:
+    end = await pair.host.turn(steps({"text": "one"}))
+    session = end["sessionId"]
+    await pair.host.shutdown()
+    await pair.host.until(pair.host.ended.is_set)
+    listed = (await pair.other.command("loopline.session.list", {}))["sessions"]
+    assert [(found["sessionId"], found["state"]) for found in listed] == [(session, "stored")]
+    found = await pair.other.command("loopline.session.resume", {"sessionId": session})
+    assert found["state"] == "live"
+    again = await pair.other.turn(steps({"text": "two"}), sessionId=session)
+    assert again["text"] == "two"

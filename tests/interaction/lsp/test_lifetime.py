@@ -1,0 +1,176 @@
+"""How a server ends, and what it survives: clients that vanish, that stop reading, and editors that never answer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.interaction.lsp.conftest import with_answers
+from tests.support.cli import environment
+from tests.support.lsp_client import LspClient, StreamWire, stdio
+from tests.support.lsp_editor import soon
+from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.survivors import processes_of
+
+SLEEPER = "trap '' TERM INT HUP; echo up; while true; do sleep 0.1; done"
+
+
+@pytest.fixture
+async def single(tmp_path: Path, root: Path, model: Puppet) -> AsyncIterator[LspClient]:
+    """On stdio, with a process of its own; nothing asks."""
+    async with stdio(puppet_env(tmp_path, model, LOOPLINE_APPROVE="auto")) as client:
+        with_answers(client)
+        await client.initialize(root)
+        yield client
+
+
+async def end_of(client: LspClient, limit_s: float) -> int:
+    assert client.process is not None
+    async with asyncio.timeout(limit_s):
+        return await client.process.wait()
+
+
+async def test_shutdown_and_exit_are_clean_within_a_second_with_a_turn_running(
+    single: LspClient, tmp_path: Path
+) -> None:
+    await single.command("loopline.turn.start", {"task": steps({"call": "shell", "args": {"command": SLEEPER}})})
+    await single.event("tool.output", line="up")
+    before_s = time.monotonic()
+    await single.shutdown()
+    assert await end_of(single, 2) == 0
+    assert time.monotonic() - before_s < 1.9  # a second for each of the two
+    assert processes_of(tmp_path) == {}
+    assert single.process is not None and single.process.stderr is not None
+    assert b"Traceback" not in await single.process.stderr.read()
+    logging.getLogger(__name__).info("ended in %.2f s", time.monotonic() - before_s)
+
+
+async def test_shutdown_with_requests_running_succeeds(single: LspClient) -> None:
+    """pygls raised `dictionary changed size during iteration`."""
+    running = [await single.begin("loopline/transcript", {"sessionId": "sess_x"}) for _ in range(5)]
+    lists = [
+        await single.begin("workspace/executeCommand", {"command": "loopline.session.list", "arguments": [{}]})
+        for _ in range(20)
+    ]
+    assert await single.request("shutdown") is None
+    async with asyncio.timeout(5):
+        await asyncio.gather(*running, *lists)
+    late = await single.begin("loopline/status", {})
+    async with asyncio.timeout(5):
+        assert (await late)["error"]["code"] == -32600
+    await single.notify("exit")
+    assert await end_of(single, 1.5) == 0
+
+
+async def test_exit_without_shutdown_is_code_1(single: LspClient) -> None:
+    await single.notify("exit")
+    assert await end_of(single, 1.5) == 1
+
+
+@pytest.mark.parametrize("how", ["eof", "term", "hup"])
+async def test_an_editor_that_vanishes_takes_the_server_and_its_commands_along(
+    single: LspClient, tmp_path: Path, how: str
+) -> None:
+    await single.command("loopline.turn.start", {"task": steps({"call": "shell", "args": {"command": SLEEPER}})})
+    await single.event("tool.output", line="up")
+    assert single.process is not None and isinstance(single.wire, StreamWire)
+    if how == "eof":
+        single.wire.writer.close()
+    else:
+        os.kill(single.process.pid, signal.SIGTERM if how == "term" else signal.SIGHUP)
+    await end_of(single, 2)
+    await soon(lambda: not processes_of(tmp_path), 3)
+
+
+async def test_the_embedded_service_ends_with_the_server(tmp_path: Path, root: Path) -> None:
+    async with stdio(environment(tmp_path, LOOPLINE_APPROVE="never")) as client:
+        with_answers(client)
+        await client.initialize(root)
+        end = await client.turn("hello")
+        assert "status" in end and len(processes_of(tmp_path)) == 2
+        assert client.process is not None
+        os.kill(client.process.pid, signal.SIGKILL)
+        await soon(lambda: not processes_of(tmp_path), 5)
+
+
+async def test_an_editor_that_reads_nothing_does_not_hold_the_turn(single: LspClient, root: Path) -> None:
+    """pygls wrote on the event loop: a full pipe stopped everything, pings to the model's service included."""
+    assert isinstance(single.wire, StreamWire)
+    single.wire.paused.clear()
+    words = "many words " * 200
+    noise = [{"call": "shell", "args": {"command": f"seq 1 3000; echo {words}"}} for _ in range(20)]
+    task = steps(*noise, {"text": words * 50}, {"call": "list"})
+    await single.notify("workspace/executeCommand", None)  # something to answer, or not
+    first = await single.begin(
+        "workspace/executeCommand", {"command": "loopline.turn.start", "arguments": [{"task": task}]}
+    )
+    last = steps({"call": "shell", "args": {"command": "echo x > done.txt"}}, {"text": "end"})
+    await single.begin("workspace/executeCommand", {"command": "loopline.turn.start", "arguments": [{"task": last}]})
+    await soon((root / "done.txt").exists, 30)  # both turns ran to their end though nobody reads
+    single.wire.paused.set()
+    async with asyncio.timeout(10):
+        assert "result" in await first
+    assert isinstance(await single.request("loopline/status", {}), dict)
+    numbers = [message["params"]["seq"] for message in single.of("$/loopline/event")]
+    assert numbers == sorted(set(numbers))
+
+
+async def test_an_editor_that_never_answers_holds_nothing_for_ever(single: LspClient, root: Path) -> None:
+    async def never(params: object) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    single.handlers |= {"window/workDoneProgress/create": never, "window/showDocument": never,
+                        "workspace/configuration": never}  # fmt: skip
+    assert (await single.turn(steps({"text": "one"})))["text"] == "one"
+    await single.shutdown()
+    assert await end_of(single, 1.5) == 0
+
+
+async def test_a_late_answer_to_a_withdrawn_question_is_passed_over(single: LspClient) -> None:
+    """pygls#621: it raised in the read loop."""
+    held: list[asyncio.Future[None]] = []
+
+    async def late(params: object) -> dict[str, str]:
+        held.append(asyncio.get_running_loop().create_future())
+        while True:
+            try:
+                await asyncio.shield(held[0])
+                return {"title": "Allow"}
+            except asyncio.CancelledError:
+                continue
+
+    single.handlers["window/showMessageRequest"] = late
+    single.handlers["workspace/configuration"] = _asks
+    await single.notify("workspace/didChangeConfiguration", {"settings": None})
+    await single.request("loopline/status", {})
+    started = await single.command(
+        "loopline.turn.start", {"task": steps({"call": "shell", "args": {"command": "true"}}, {"text": "x"})}
+    )
+    await single.event("approval.opened")
+    await single.until(lambda: held)
+    await single.command("loopline.turn.cancel", {"turnId": started["turnId"]})
+    await single.event("turn.finished", turnId=started["turnId"])
+    held[0].set_result(None)
+    await single.request("loopline/status", {})
+    assert (await single.turn(steps({"text": "goes on"})))["text"] == "goes on"
+
+
+async def _asks(params: dict[str, list[object]]) -> list[dict[str, str]]:
+    return [{"approve": "ask"}]
+
+
+async def test_standard_output_carries_messages_only(single: LspClient) -> None:
+    """Whatever is printed by mistake, by us or a child, lands on standard error."""
+    noisy = steps(
+        {"call": "shell", "args": {"command": "echo loud; echo louder >/proc/$PPID/fd/1 || true"}}, {"text": "x"}
+    )
+    assert (await single.turn(noisy))["text"] == "x"
+    await single.shutdown()
+    assert await end_of(single, 1.5) == 0

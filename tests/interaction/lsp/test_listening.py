@@ -1,0 +1,149 @@
+"""TCP and WebSocket: who may connect, several clients at once, and what a browser's page can't do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin, Subprotocol
+
+from agent_core.errors import UsageError
+from lsp_server.command import lsp_command
+from tests.interaction.lsp.conftest import with_answers
+from tests.support.cli import environment, loopline
+from tests.support.lsp_client import Json, Listening, LspClient, connected, listening
+from tests.support.lsp_puppet import steps
+
+
+@pytest.fixture
+async def sockets(tmp_path: Path) -> AsyncIterator[Listening]:
+    async with listening("--ws", environment(tmp_path), tmp_path) as server:
+        yield server
+
+
+async def test_the_ready_file_tells_address_token_and_process(sockets: Listening, tmp_path: Path) -> None:
+    facts = sockets.facts
+    assert facts["pid"] == sockets.process.pid and facts["url"].startswith("ws://127.0.0.1:")
+    assert len(facts["token"]) >= 32
+    assert stat.S_IMODE((tmp_path / "ready--ws.json").stat().st_mode) == 0o600
+
+
+async def refused(server: Listening, **changes: object) -> int:
+    """The status of a handshake that must be refused."""
+    options: Json = {"subprotocols": [Subprotocol(f"token.{server.facts['token']}")], **changes}
+    with pytest.raises(InvalidStatus) as caught:
+        async with connect(server.url, **options):
+            raise AssertionError("it was accepted")
+    return caught.value.response.status_code
+
+
+async def test_strangers_are_refused(sockets: Listening) -> None:
+    port = sockets.port
+    assert await refused(sockets, subprotocols=None) == 401
+    assert await refused(sockets, subprotocols=[Subprotocol("token.wrong")]) == 401
+    assert await refused(sockets, additional_headers={"Cookie": "loopline_token=wrong"}, subprotocols=None) == 401
+    assert await refused(sockets, origin="https://evil.example") == 403
+    assert await refused(sockets, origin="http://127.0.0.1.evil.example") == 403
+    assert await refused(sockets, origin="null") == 403
+    for host in ("evil.example", f"evil.example:{port}", "127.0.0.1:1", "127.0.0.1@evil.example"):
+        assert await handshake(port, host, str(sockets.facts["token"])) == 421
+
+
+async def handshake(port: int, host: str, token: str) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(
+        f"GET / HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: {token}\r\n\r\n".encode()
+    )
+    line = await reader.readline()
+    writer.close()
+    return int(line.split()[1])
+
+
+async def test_the_token_comes_as_subprotocol_or_cookie(sockets: Listening) -> None:
+    token, page = sockets.facts["token"], Origin("http://localhost:8080")
+    cookie = {"Cookie": f"other=1; loopline_token={token}"}
+    assert await handshake(sockets.port, f"localhost:{sockets.port}", token) == 101
+    async with connect(sockets.url, subprotocols=[Subprotocol(token)]) as socket:
+        assert socket.subprotocol == token  # a browser refuses a handshake that chooses none of its offers
+    async with connect(sockets.url, subprotocols=[Subprotocol(f"token.{token}"), Subprotocol("loopline")]) as socket:
+        assert socket.subprotocol == "loopline"
+    async with connect(sockets.url, additional_headers=cookie, origin=page) as socket:
+        await socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "shutdown"}))
+        assert json.loads(await socket.recv())["error"]["code"] == -32002
+
+
+async def test_a_binary_message_is_read_like_a_text(sockets: Listening) -> None:
+    async with connect(sockets.url, subprotocols=[Subprotocol(sockets.facts["token"])]) as socket:
+        await socket.send(b'{"jsonrpc":"2.0","id":1,"method":"x"}')
+        answer = await socket.recv()
+        assert isinstance(answer, str) and json.loads(answer)["id"] == 1
+
+
+async def test_clients_do_not_disturb_each_other(shared: Json, root: Path, options: Json) -> None:
+    """pygls shares one protocol object between clients: the second takes the first one's answers."""
+    port = int(shared["url"].rsplit(":", 1)[1])
+    async with connected(port) as one, connected(port) as two:
+        clients: list[LspClient] = [with_answers(client) for client in (one, two)]
+        await asyncio.gather(*(client.initialize(root, options=options) for client in clients))
+        ends = await asyncio.gather(
+            *(client.turn(steps({"text": f"client {number}"})) for number, client in enumerate(clients))
+        )
+        assert [end["text"] for end in ends] == ["client 0", "client 1"]
+        assert ends[0]["sessionId"] != ends[1]["sessionId"]
+        assert one.events("turn.finished") == [ends[0]] and two.events("turn.finished") == [ends[1]]
+        await one.shutdown()
+        await one.until(one.ended.is_set)
+        assert (await two.turn(steps({"text": "still here"})))["text"] == "still here"
+
+
+async def test_a_page_cannot_post_to_the_tcp_port(shared: Json, tmp_path: Path) -> None:
+    """An HTTP request looks like a frame: headers, a blank line, a body. It must not be read as one."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).encode()
+    for first in (b"POST / HTTP/1.1", b"POST /a:b HTTP/1.1"):
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(shared["url"].rsplit(":", 1)[1]))
+        writer.write(
+            first + b"\r\nHost: x\r\nOrigin: https://evil.example\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        )
+        async with asyncio.timeout(5):
+            assert await reader.read() == b""
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"stdio": True, "tcp": "127.0.0.1:0"}, "exclude"),
+        ({"tcp": "127.0.0.1:0", "ws": "127.0.0.1:0"}, "exclude"),
+        ({"tcp": "127.0.0.1"}, "HOST:PORT"),
+        ({"tcp": "127.0.0.1:99999"}, "HOST:PORT"),
+        ({"ws": "0.0.0.0:0"}, "loopback"),
+        ({"tcp": "0.0.0.0:0"}, "loopback"),
+        ({"tcp": "no.such.host.invalid:0"}, "no host"),
+        ({"stdio": True, "ready_file": Path("x")}, "--ready-file"),
+    ],
+)
+def test_options_that_cannot_be_are_named(options: Json, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        given: Json = {"stdio": False, "tcp": None, "ws": None, "ready_file": None} | options
+        lsp_command(**given)
+
+
+def test_the_command_line_has_it(tmp_path: Path) -> None:
+    done = loopline("lsp", "--tcp", "0.0.0.0:0", env=environment(tmp_path))
+    assert done.code == 2 and "loopback" in done.err
+
+
+async def test_a_signal_ends_it_in_time(sockets: Listening) -> None:
+    async with sockets.client() as client:
+        await client.initialize(None)
+        os.kill(sockets.process.pid, 15)
+        async with asyncio.timeout(1.5):
+            assert await sockets.process.wait() == 0
