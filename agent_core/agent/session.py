@@ -25,7 +25,7 @@ from agent_core.agent.limits import Limits, Spent
 from agent_core.agent.questions import Questions
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
-from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded
+from agent_core.agent.updates import Front, InputTaken, Notice, TurnBegan, TurnEnded
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
@@ -177,11 +177,14 @@ class Session:
         if handle is None:
             raise UsageError(f"no turn {turn!r} in this session", code="unknown_turn")
         if self._closed or not text.strip():
-            return inbox.make(text, "refused")
-        if not handle.done.done() and handle.inbox.put(text):
-            return inbox.make(text, "steered")
-        self._queued.append(text)
-        return inbox.make(text, "queued")
+            given = inbox.make(text, "refused")
+        elif not handle.done.done() and handle.inbox.put(text):
+            given = inbox.make(text, "steered")
+        else:
+            self._queued.append(text)
+            given = inbox.make(text, "queued")
+        self._parts.front(InputTaken(turn=turn, input_id=given.input_id, text=text, fate=given.fate))
+        return given
 
     async def close(self) -> None:
         """End what runs and let go of the connection and the history."""

@@ -85,6 +85,15 @@ class ApprovalEnded(Update, frozen=True, kw_only=True, tag="approval.resolved"):
     decision: str
 
 
+class InputTaken(Update, frozen=True, kw_only=True, tag="input"):
+    """Something was said to a turn, and its one fate: steered into it, queued for the next one, or refused."""
+
+    turn: str
+    input_id: str
+    text: str
+    fate: Literal["steered", "queued", "refused"]
+
+
 class Notice(Update, frozen=True, kw_only=True, tag="notice"):
     """Something a person should know: reconnecting, falling back, a setting that was ignored."""
 
@@ -97,6 +106,33 @@ class TurnEnded(Update, frozen=True, kw_only=True, tag="turn.finished"):
     status: Status
     text: str
     duration_ms: float
+
+
+AnyUpdate = (
+    SessionOpened
+    | TurnBegan
+    | TextPiece
+    | TextVoided
+    | TextDone
+    | ToolBegan
+    | ToolLine
+    | ToolEnded
+    | ApprovalAsked
+    | ApprovalEnded
+    | InputTaken
+    | Notice
+    | TurnEnded
+)
+
+_decoder: msgspec.json.Decoder[AnyUpdate] = msgspec.json.Decoder(AnyUpdate)
+
+
+def read_update(data: bytes | msgspec.Raw) -> AnyUpdate | None:
+    """An update as another process encoded it; None for one of a version that this one does not know."""
+    try:
+        return _decoder.decode(data)
+    except msgspec.MsgspecError:
+        return None
 
 
 Front = Callable[[Update], None]

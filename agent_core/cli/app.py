@@ -46,8 +46,9 @@ def run_app() -> None:
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words. `-` reads it from stdin.")],
     workspace: Annotated[
-        Path, typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in.", show_default="this folder")
-    ] = Path(),
+        Path | None,
+        typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in. [default: this folder]"),
+    ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="Model of every call.")] = None,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
@@ -59,7 +60,9 @@ def run(
     ] = None,
     transport: Transport = None,
     json: Json = False,
-    resume: Annotated[str | None, typer.Option(metavar="ID", help="Go on with an earlier session.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model.")
+    ] = None,
 ) -> None:  # fmt: skip
     """Do one task in a folder, then show what it took.
 

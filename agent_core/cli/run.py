@@ -13,6 +13,7 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from agent_core.agent.approvals import Approver
 from agent_core.agent.turn import Outcome
 from agent_core.agent.updates import Front
 from agent_core.cli.approver import approver_for
@@ -20,6 +21,9 @@ from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table
 from agent_core.cli.terminal import Terminal, diff_text, make_console
 from agent_core.cli.text import duration, number
+from agent_core.config import state_dir
+from agent_core.control.lock import SessionHeld
+from agent_core.control.messages import ControlError
 from agent_core.errors import UsageError
 from agent_core.runtime.host import Hosted, HostOptions, host_session
 from agent_core.telemetry.emitter import ListSink
@@ -27,14 +31,18 @@ from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup import Rollup
 from agent_core.tools.changes import Change
 
+LOOKS, LOOK_AGAIN_S = 10, 0.2
+"""How often a session is looked at again whose host does not answer and still holds it."""
+
 _EXIT: Mapping[Status, int] = {"completed": 0, "failed": 1, "cancelled": 130, "interrupted": 130}
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of `run`, as typed. `task` "-" reads standard input; `python` overrides the setting."""
+    """Options of `run`, as typed. `task` "-" reads standard input; `workspace` None: this folder, or those of the
+    session that is resumed; `python` overrides the setting."""
 
     task: str
-    workspace: Path
+    workspace: Path | None
     flags: Mapping[str, Any]
     json: bool = False
     resume: str | None = None
@@ -89,14 +97,6 @@ def run_task(options: RunOptions) -> int:
 
 async def perform(options: RunOptions, front: Front, console: Console) -> Report:
     """Host a session, run the turn, and count. SIGINT, SIGTERM and SIGHUP cancel it; then the report says so."""
-    host_options = HostOptions(
-        roots=(options.workspace,),
-        client="cli",
-        flags=options.flags,
-        resume=options.resume,
-        use_venv=True,
-        python=options.python,
-    )
     events = ListSink()
     outcome: Outcome | None = None
     changes: list[Change] = []
@@ -104,10 +104,7 @@ async def perform(options: RunOptions, front: Front, console: Console) -> Report
     started_s = loop.time()
     with _Cancelled() as cancelled:
         try:
-            async with host_session(
-                host_options, front=front, approver=approver_for(console), sinks=(events,)
-            ) as hosted:
-                outcome = await _turn(hosted, options.task, changes)
+            outcome = await _outcome(options, front, approver_for(console), events, changes)
         except asyncio.CancelledError:
             if not cancelled.by_signal:
                 raise
@@ -119,6 +116,41 @@ async def perform(options: RunOptions, front: Front, console: Console) -> Report
         changes=tuple(changes),
         duration_ms=(loop.time() - started_s) * 1000,
     )
+
+
+async def _outcome(
+    options: RunOptions, front: Front, approver: Approver, events: ListSink, changes: list[Change]
+) -> Outcome:
+    """Run the task in a session hosted here; in one that lives in another process, say it there."""
+    here = () if options.resume else (Path(),)
+    host_options = HostOptions(
+        roots=here if options.workspace is None else (options.workspace,),
+        client="cli",
+        flags=options.flags,
+        resume=options.resume,
+        as_it_was=options.resume is not None,
+        use_venv=True,
+        python=options.python,
+    )
+    for looks_left in range(LOOKS, -1, -1):
+        try:
+            async with host_session(host_options, front=front, approver=approver, sinks=(events,)) as hosted:
+                return await _turn(hosted, options.task, changes)
+        except SessionHeld as held:
+            from agent_core.cli.attached import say_attached
+
+            session, states = options.resume or "", state_dir(host_options.env)
+            try:
+                shared = await say_attached(held, session, options.task, front=front, approver=approver, states=states)
+            except ControlError as error:
+                if error.code != "control_gone" or not looks_left:
+                    raise
+                await asyncio.sleep(LOOK_AGAIN_S)  # its host just ends; then the session is ours to take over
+                continue
+            events.events += shared.events
+            changes += shared.changes
+            return shared.outcome
+    raise AssertionError("the last look returns or raises")
 
 
 async def _turn(hosted: Hosted, task: str, changes: list[Change]) -> Outcome:

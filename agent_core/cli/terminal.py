@@ -17,6 +17,7 @@ from rich.text import Text
 from agent_core.agent.updates import (
     ApprovalAsked,
     ApprovalEnded,
+    InputTaken,
     Notice,
     SessionOpened,
     TextDone,
@@ -50,6 +51,8 @@ class Terminal:
             case TurnBegan(task=task):
                 self._print(Text(f"▸ {one_line(task, 200)}"))
                 self._busy("thinking")
+            case InputTaken(text=text, fate=fate):
+                self._print(Text(f"▸ {one_line(text, 200)}  ({fate})"))
             case TextDone(text=text):
                 self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)), highlight=False)
             case ToolBegan(name=name, arguments=arguments):

@@ -1,0 +1,88 @@
+"""`loopline run --resume ID` of a session that another process hosts: the task is said there, its work shown here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import msgspec
+
+from agent_core.agent.approvals import Approver
+from agent_core.agent.turn import Outcome
+from agent_core.agent.updates import Front, Notice, ToolEnded, TurnEnded, Update
+from agent_core.control.lock import SessionHeld
+from agent_core.runtime.attach import attach, outcome_of
+from agent_core.telemetry.events import Event, ToolFinished, TurnFinished
+from agent_core.telemetry.reader import Feed
+from agent_core.tools.changes import Change
+
+JOURNAL_LIMIT_S, LOOK_S = 3.0, 0.05
+"""How long the host may take to write the turn's end into its journal, and how often that is looked for."""
+
+
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run that was attached came to: its outcome, the turn's events in the journal, and its edits as they were
+    seen."""
+
+    outcome: Outcome
+    events: Sequence[Event]
+    changes: Sequence[Change]
+
+
+async def say_attached(
+    held: SessionHeld, session: str, task: str, *, front: Front, approver: Approver, states: Path
+) -> Shared:
+    """Say `task` to the hosted session and watch until the turn that takes it ends. Raises ControlError."""
+    edits: list[ToolEnded] = []
+
+    def watch(update: Update) -> None:
+        if isinstance(update, ToolEnded) and update.result.files_changed:
+            edits.append(update)
+        front(update)
+
+    end: TurnEnded | None = None
+    async with attach(held, session, front=watch, approver=approver) as attached:
+        said = await attached.say(task)
+        if said.fate == "steered":
+            front(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
+            end = await attached.end_of(said.turn)
+    status, text = outcome_of(said, end)
+    if said.fate != "steered" or end is None:
+        front(Notice(severity="info" if status == "completed" else "warning", text=text))
+    of_turn = await _events(states, session, said.turn) if said.fate == "steered" else []
+    tools = sum(isinstance(event, ToolFinished) for event in of_turn)
+    outcome = Outcome(status=status, text=text, calls=0, tools=tools)
+    changes = [_change(path, edit) for edit in edits if edit.turn == said.turn for path in edit.result.files_changed]
+    return Shared(outcome=outcome, events=of_turn, changes=changes)
+
+
+def _change(path: str, edit: ToolEnded) -> Change:
+    lines = [line for line in edit.result.diff.split("\n") if not line.startswith(("+++", "---"))]
+    return Change(
+        path=path,
+        diff=edit.result.diff,
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+    )
+
+
+async def _events(states: Path, session: str, turn: str) -> list[Event]:
+    """What the journal tells of the turn and of the session's connections, once the turn's end is in it."""
+    feed = Feed(states, since=(datetime.now(UTC) - timedelta(days=1)).strftime("%Y-%m-%d"))
+    events: list[Event] = []
+    try:
+        for _ in range(int(JOURNAL_LIMIT_S / LOOK_S)):
+            while found := feed.poll():
+                events += [event for event in found if event.turn == turn or _is_connection(event, session)]
+            if any(isinstance(event, TurnFinished) for event in events):
+                break
+            await asyncio.sleep(LOOK_S)
+    finally:
+        feed.close()
+    return events
+
+
+def _is_connection(event: Event, session: str) -> bool:
+    return event.session == session and str(type(event).__struct_config__.tag).startswith("connection.")

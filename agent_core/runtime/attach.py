@@ -1,0 +1,166 @@
+"""A session that another live process hosts, used from here over its control socket.
+
+It can be watched, told, answered and cancelled. What is typed here is said to the turn that runs there. Its approvals
+are asked here as well; whoever answers first counts. The turn goes on if this process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from agent_core.agent.approvals import Approver, Question, nobody
+from agent_core.agent.updates import (
+    ApprovalAsked,
+    ApprovalEnded,
+    Front,
+    Notice,
+    SessionOpened,
+    TurnBegan,
+    TurnEnded,
+    read_update,
+)
+from agent_core.control.client import Attachment, ControlClient
+from agent_core.control.lock import SessionHeld
+from agent_core.control.messages import ApprovalInfo, ControlError, Fate, SessionInfo
+from agent_core.telemetry.events import Status
+
+CANCEL_LIMIT_S = 10.0
+"""How long the host may take to end a turn that was cancelled from here."""
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a text: its `fate`, and the `turn` that takes it up; of a queued text, the one before it."""
+
+    fate: Fate
+    turn: str
+
+
+class Attached:
+    """A hosted session, seen from another process. Build with `attach`."""
+
+    def __init__(self, session: str, client: ControlClient, front: Front, approver: Approver) -> None:
+        self.id = session
+        self._client, self._front, self._approver = client, front, approver
+        self._info: SessionInfo | None = None
+        self._ends: dict[str, TurnEnded] = {}
+        self._changed = asyncio.Event()
+        self._gone = False
+        self._asking: dict[str, asyncio.Task[None]] = {}
+
+    async def say(self, text: str) -> Said:
+        """Say something to the turn that runs, or leave it for the next one. Raises ControlError."""
+        info = await self._look()
+        if not info.turns:
+            text = "the session is open elsewhere and has no turn yet"
+            raise ControlError(text, code="control_not_found", hint=f"say it there: process {self._client.pid}")
+        turn = info.turns[-1].turn
+        return Said(fate=(await self._client.steer(turn, text)).fate, turn=turn)
+
+    async def end_of(self, turn: str) -> TurnEnded | None:
+        """Wait for the turn's end; None if its host is gone. Cancelling the wait cancels the turn there."""
+        try:
+            return await self._wait(turn)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ControlError, TimeoutError):
+                await self._client.cancel(turn)
+                async with asyncio.timeout(CANCEL_LIMIT_S):
+                    await self._wait(turn)
+            raise
+
+    async def _wait(self, turn: str) -> TurnEnded | None:
+        while turn not in self._ends and not self._gone:
+            self._changed.clear()
+            await self._changed.wait()
+        return self._ends.get(turn)
+
+    async def follow(self, updates: Attachment) -> None:
+        """Hand the session's updates on until it, or its host, is gone."""
+        info = await self._look()
+        opened = SessionOpened(session=self.id, model=info.model or "", endpoint=f"process {self._client.pid}")
+        self._front(opened)
+        if info.turns and info.turns[-1].status == "running":
+            self._front(TurnBegan(turn=info.turns[-1].turn, task=info.turns[-1].title))
+        for approval in info.approvals:
+            self._ask(approval)
+        try:
+            async for item in updates:
+                update = read_update(item.update) if hasattr(item, "update") else None
+                if update is None:
+                    continue
+                self._front(update)
+                if isinstance(update, TurnEnded):
+                    self._ends[update.turn] = update
+                    self._changed.set()
+                elif isinstance(update, ApprovalAsked):
+                    found = [each for each in (await self._look()).approvals if each.approval == update.approval]
+                    for approval in found:
+                        self._ask(approval)
+                elif isinstance(update, ApprovalEnded) and (asking := self._asking.pop(update.approval, None)):
+                    asking.cancel()
+        finally:
+            self._gone = True
+            self._changed.set()
+            for asking in self._asking.values():
+                asking.cancel()
+            if self._asking:
+                await asyncio.wait(self._asking.values())
+
+    async def _look(self) -> SessionInfo:
+        for info in await self._client.list_sessions():
+            if info.session == self.id:
+                return info
+        raise ControlError(f"session {self.id} is not hosted there any more", code="control_not_found")
+
+    def _ask(self, approval: ApprovalInfo) -> None:
+        if self._approver is not nobody and approval.approval not in self._asking:
+            self._asking[approval.approval] = asyncio.create_task(self._answer(approval), name=approval.approval)
+
+    async def _answer(self, approval: ApprovalInfo) -> None:
+        """Ask here; an answer that came too late concerns nobody."""
+        question = Question(
+            approval=approval.approval,
+            kind=approval.kind,  # type: ignore[arg-type]  # as the host's tools name it
+            name=approval.name,
+            subject=approval.subject,
+        )
+        decision = await self._approver(question)
+        if decision is not None:
+            with contextlib.suppress(ControlError):
+                await self._client.answer(approval.approval, decision)
+
+
+@asynccontextmanager
+async def attach(held: SessionHeld, session: str, *, front: Front, approver: Approver) -> AsyncIterator[Attached]:
+    """Attach to the process that holds the session. Raises `held` itself where that offers no control socket, and
+    ControlError where it does not answer."""
+    if held.holder is None or held.holder.socket is None:
+        raise held
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(ControlClient(Path(held.holder.socket)))
+        updates = await client.attach(session)
+        attached = Attached(session, client, front, approver)
+        following = asyncio.create_task(attached.follow(updates), name=f"attached {session}")
+        try:
+            text = f"attached to process {client.pid}, which hosts this session"
+            front(Notice(severity="info", text=text))
+            yield attached
+        finally:
+            following.cancel()
+            await asyncio.wait({following})
+
+
+def outcome_of(said: Said, end: TurnEnded | None) -> tuple[Status, str]:
+    """How a run that said something to a hosted session ended, and in which words."""
+    if said.fate == "refused":
+        return "failed", "the session takes nothing more"
+    if said.fate == "queued":
+        return "completed", "queued: the session's next turn takes it along"
+    if end is None:
+        return "interrupted", "the process that hosted the session is gone; run the same again to take it over"
+    return end.status, end.text
