@@ -15,7 +15,7 @@ from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.options import Settings, read_settings
 from agent_core.responses_server.request.toolset import ToolSet, joined, read_tool_set, tools_in
-from agent_core.responses_server.state.compaction import open_calls
+from agent_core.responses_server.state.compaction import effective, open_calls
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.state.sealing import unseal
@@ -96,8 +96,12 @@ class Validator:
         tools = read_tool_set(bytes(create.tools) if present(create.tools) else b"", known)
         _check_places(given)
         _check_outputs(given.items, parent.context if parent is not None else None)
-        extra = joined(parent.extra if parent is not None else (), tools_in(given.items))
-        update = (parent.update if parent is not None else UNCHANGED).behind(given.items)
+        brought = tools_in(given.items)
+        counting = effective(given.items)
+        if counting is not given.items:
+            brought = tools_in(counting)
+        extra = joined(parent.extra if parent is not None else (), brought)
+        update = (parent.update if parent is not None else UNCHANGED).behind(counting)
         return Checked(
             items=[_opened(item) for item in given.items],
             raws=given.raws,

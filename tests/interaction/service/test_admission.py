@@ -43,6 +43,7 @@ async def post_status(running: Running, headers: dict[str, str]) -> int:
         return (await client.post(f"{running.base_url}/responses", json=body, headers=headers)).status_code
 
 
+@pytest.mark.rule("ws.auth")
 @pytest.mark.parametrize("authorization", [None, "", "Bearer", "Bearer wrong", f"Basic {KEY}", KEY, f"Bearer {KEY}x"])
 async def test_no_or_a_wrong_key(guarded: Running, authorization: str | None) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
@@ -50,6 +51,7 @@ async def test_no_or_a_wrong_key(guarded: Running, authorization: str | None) ->
     assert await post_status(guarded, headers) == 401
 
 
+@pytest.mark.rule("ws.auth")
 @pytest.mark.parametrize("key", [KEY, "other-key"])
 async def test_several_keys(guarded: Running, key: str) -> None:
     headers = {"Authorization": f"Bearer {key}"}
@@ -57,12 +59,14 @@ async def test_several_keys(guarded: Running, key: str) -> None:
     assert await post_status(guarded, headers) == 200
 
 
+@pytest.mark.rule("ws.host")
 @pytest.mark.parametrize("host", ["127.0.0.1:PORT", "localhost:PORT", "localhost", "box.example"])
 async def test_hosts_let_in(guarded: Running, host: str) -> None:
     assert await upgrade_status(guarded, with_host(guarded, host)) == 101
     assert await post_status(guarded, with_host(guarded, host)) == 200
 
 
+@pytest.mark.rule("ws.host")
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:PORT", "127.0.0.1.evil.example", "0.0.0.0:PORT"])
 async def test_hosts_kept_out(guarded: Running, host: str) -> None:
     assert await upgrade_status(guarded, with_host(guarded, host)) == 403
@@ -72,6 +76,7 @@ async def test_hosts_kept_out(guarded: Running, host: str) -> None:
     assert answer.status_code == 403
 
 
+@pytest.mark.rule("ws.extensions")
 async def test_no_subprotocol_is_chosen_and_compression_is_optional(guarded: Running) -> None:
     async with connected(guarded, subprotocols=["of-the-future"]) as socket:
         assert socket.connection.subprotocol is None
@@ -80,6 +85,7 @@ async def test_no_subprotocol_is_chosen_and_compression_is_optional(guarded: Run
         await socket.response(input="go")
 
 
+@pytest.mark.rule("ws.off")
 async def test_a_service_without_websocket_says_426() -> None:
     """nick3/copilot-api#86, QuantumNous/new-api#3027: on 404 Codex burns all its retries, on 426 it goes by HTTP."""
     with running_service(websocket=False) as running:

@@ -16,6 +16,7 @@ def output_for(response: Any, text: str = "ok") -> dict[str, Any]:
     return {"type": "function_call_output", "call_id": call["call_id"], "output": text}
 
 
+@pytest.mark.rule("chain.delta")
 async def test_a_tool_loop_by_deltas(service: Running) -> None:
     async with connected(service) as socket:
         first = await socket.response(input="list the files", tools=[TOOL], store=False)
@@ -30,6 +31,7 @@ async def test_a_tool_loop_by_deltas(service: Running) -> None:
     assert 0 < after["input_tokens"] - cached < 40
 
 
+@pytest.mark.rule("chain.incremental")
 async def test_only_new_items_are_validated_screened_and_rendered(service: Running) -> None:
     history = [{"role": "user", "content": f"message {number} " + "word " * 50} for number in range(60)]
     pipeline = service.service.pipeline
@@ -62,6 +64,7 @@ async def test_only_new_items_are_validated_screened_and_rendered(service: Runni
     )
 
 
+@pytest.mark.rule("chain.not_found")
 async def test_an_unknown_id_is_not_found_and_the_connection_goes_on(service: Running) -> None:
     async with connected(service) as socket:
         error = await socket.call(input="x", previous_response_id="resp_unknown", store=False)
@@ -73,6 +76,7 @@ async def test_an_unknown_id_is_not_found_and_the_connection_goes_on(service: Ru
         await socket.response(input="x")
 
 
+@pytest.mark.rule("chain.latest")
 async def test_without_store_only_the_latest_id_can_be_continued(service: Running) -> None:
     async with connected(service) as socket:
         first = await socket.response(input="one", store=False)
@@ -85,6 +89,7 @@ async def test_without_store_only_the_latest_id_can_be_continued(service: Runnin
         assert gone["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("chain.evict")
 async def test_a_failed_continuation_evicts_what_it_named(service: Running) -> None:
     orphan = {"type": "function_call_output", "call_id": "call_nowhere", "output": "x"}
     async with connected(service) as socket:
@@ -100,6 +105,7 @@ async def test_a_failed_continuation_evicts_what_it_named(service: Running) -> N
         assert gone["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("chain.evict")
 async def test_a_continuation_that_can_not_be_read_evicts_too(service: Running) -> None:
     async with connected(service) as socket:
         first = await socket.response(input="one", store=False)
@@ -109,6 +115,7 @@ async def test_a_continuation_that_can_not_be_read_evicts_too(service: Running) 
         assert gone["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("chain.fork")
 async def test_forks_share_their_parent_and_a_failed_fork_leaves_it(service: Running) -> None:
     orphan = {"type": "function_call_output", "call_id": "call_nowhere", "output": "x"}
     async with connected(service) as socket:
@@ -126,6 +133,7 @@ async def test_forks_share_their_parent_and_a_failed_fork_leaves_it(service: Run
         assert late["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("chain.fresh")
 async def test_a_lane_without_previous_id_starts_afresh(service: Running) -> None:
     async with connected(service) as socket:
         await socket.response(input="one " * 200, store=False)
@@ -133,6 +141,7 @@ async def test_a_lane_without_previous_id_starts_afresh(service: Running) -> Non
     assert fresh["usage"]["input_tokens"] < 30
 
 
+@pytest.mark.rule("chain.store")
 @pytest.mark.parametrize("kept", [None, True])
 async def test_stored_responses_are_continued_from_anywhere(service: Running, kept: bool | None) -> None:
     """`store` is true when it is left out."""
@@ -151,6 +160,7 @@ async def test_stored_responses_are_continued_from_anywhere(service: Running, ke
     assert branch["usage"]["input_tokens"] < again["usage"]["input_tokens"]
 
 
+@pytest.mark.rule("chain.store")
 async def test_a_stored_child_of_an_unstored_parent_stands_alone(service: Running) -> None:
     async with connected(service) as socket:
         first = await socket.response(input="only in memory " * 30, store=False, tools=[TOOL])
@@ -162,6 +172,8 @@ async def test_a_stored_child_of_an_unstored_parent_stands_alone(service: Runnin
     assert third["usage"]["input_tokens"] > second["usage"]["input_tokens"]
 
 
+@pytest.mark.rule("chain.store")
+@pytest.mark.rule("chain.evict")
 async def test_a_stored_id_survives_its_eviction_from_memory(service: Running) -> None:
     orphan = {"type": "function_call_output", "call_id": "call_nowhere", "output": "x"}
     async with connected(service) as socket:
@@ -171,6 +183,7 @@ async def test_a_stored_id_survives_its_eviction_from_memory(service: Running) -
         await socket.response(input="two", previous_response_id=first["id"])
 
 
+@pytest.mark.rule("chain.warm_up")
 async def test_a_warm_up_and_its_continuation(service: Running) -> None:
     async with connected(service) as socket:
         await socket.create(input="be ready " * 40, tools=[TOOL], store=False, generate=False)
@@ -189,6 +202,7 @@ async def test_a_warm_up_and_its_continuation(service: Running) -> None:
         assert first["usage"]["input_tokens_details"]["cached_tokens"] == response["usage"]["input_tokens"]
 
 
+@pytest.mark.rule("chain.own_settings")
 async def test_settings_are_not_inherited(service: Running) -> None:
     async with connected(service) as socket:
         first = await socket.response(input="x", instructions="be brief", tools=[TOOL], store=False)
@@ -197,6 +211,7 @@ async def test_settings_are_not_inherited(service: Running) -> None:
     assert second["tools"] == []
 
 
+@pytest.mark.rule("chain.ablation")
 @pytest.mark.parametrize("feature", ["render-cache", "settle-overlap", "all"])
 async def test_ablations_answer_the_same(feature: str, service: Running) -> None:
     names = {"render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest"}

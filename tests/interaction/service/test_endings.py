@@ -25,6 +25,7 @@ async def start_slow(socket: Any, **fields: Any) -> str:
     return str(events[0]["response"]["id"])
 
 
+@pytest.mark.rule("cancel.running")
 @pytest.mark.parametrize("lane", [None, "side"])
 async def test_cancel_ends_the_lanes_response_within_a_second(service: Running, lane: str | None) -> None:
     named = {} if lane is None else {"stream_id": lane}
@@ -44,6 +45,7 @@ async def test_cancel_ends_the_lanes_response_within_a_second(service: Running, 
         assert (await socket.finish())[-1]["type"] == "response.completed"
 
 
+@pytest.mark.rule("cancel.lane")
 async def test_cancel_goes_to_its_own_lane_only(service: Running) -> None:
     async with connected(service) as socket:
         await start_slow(socket, stream_id="side")
@@ -53,6 +55,7 @@ async def test_cancel_goes_to_its_own_lane_only(service: Running) -> None:
         assert (await socket.finish())[-1]["response"]["status"] == "cancelled"
 
 
+@pytest.mark.rule("cancel.parent")
 async def test_a_cancelled_continuation_leaves_its_parent(service: Running) -> None:
     async with connected(service) as socket:
         parent = await socket.response(input="one", store=False)
@@ -64,6 +67,7 @@ async def test_a_cancelled_continuation_leaves_its_parent(service: Running) -> N
         await socket.response(input="two", store=False, previous_response_id=parent["id"])
 
 
+@pytest.mark.rule("cancel.queued")
 async def test_cancel_of_a_queued_create(service: Running) -> None:
     """Sixteen slow responses fill the connection, so the seventeenth waits."""
     async with connected(service) as socket:
@@ -86,6 +90,7 @@ async def test_cancel_of_a_queued_create(service: Running) -> None:
     assert events[-1]["response"]["status"] == "cancelled"
 
 
+@pytest.mark.rule("cancel.idle")
 async def test_cancel_with_nothing_to_cancel_is_ignored(service: Running) -> None:
     async with connected(service) as socket:
         await socket.send({"type": "response.cancel"})
@@ -95,6 +100,7 @@ async def test_cancel_with_nothing_to_cancel_is_ignored(service: Running) -> Non
         await socket.response(input="go")
 
 
+@pytest.mark.rule("ws.leave")
 @pytest.mark.parametrize("how", ["close", "abort"])
 async def test_a_client_that_leaves_frees_its_generation(how: str) -> None:
     with running_service() as running:
@@ -111,6 +117,7 @@ async def test_a_client_that_leaves_frees_its_generation(how: str) -> None:
         await eventually(lambda: not running.service.live)
 
 
+@pytest.mark.rule("http.leave")
 async def test_an_http_client_that_leaves_frees_its_generation() -> None:
     with running_service() as running:
         body = {"model": "scripted:slow", "input": "go", "stream": True, "store": False}
@@ -135,6 +142,7 @@ def quiet_rollout(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.rule("ws.keepalive")
 async def test_silence_is_broken_by_repeating_in_progress(quiet_rollout: Path) -> None:
     with running_service(rollout_file=quiet_rollout, keepalive_s=0.1) as running:
         async with connected(running) as socket:
@@ -152,6 +160,7 @@ async def test_silence_is_broken_by_repeating_in_progress(quiet_rollout: Path) -
         assert kinds[-1] == "response.completed"
 
 
+@pytest.mark.rule("ws.keepalive")
 async def test_keepalives_can_be_switched_off(quiet_rollout: Path) -> None:
     with running_service(rollout_file=quiet_rollout, keepalive_s=0) as running:
         async with connected(running) as socket:
@@ -160,6 +169,7 @@ async def test_keepalives_can_be_switched_off(quiet_rollout: Path) -> None:
     assert kinds.count("response.in_progress") == 1
 
 
+@pytest.mark.rule("ws.lifetime")
 async def test_an_idle_connection_ends_at_its_limit() -> None:
     with running_service(connection_minutes=0.2 / 60) as running:
         async with connected(running) as socket:
@@ -169,6 +179,7 @@ async def test_an_idle_connection_ends_at_its_limit() -> None:
             assert await socket.closed() == (1001, "connection lifetime reached")
 
 
+@pytest.mark.rule("ws.lifetime")
 async def test_what_runs_at_the_limit_ends_well_and_the_rest_is_told(quiet_rollout: Path) -> None:
     with running_service(rollout_file=quiet_rollout, connection_minutes=0.2 / 60) as running:
         async with connected(running) as socket:
@@ -180,6 +191,7 @@ async def test_what_runs_at_the_limit_ends_well_and_the_rest_is_told(quiet_rollo
             assert (await socket.closed())[0] == 1001
 
 
+@pytest.mark.rule("events.timing")
 async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) -> None:
     asked = {"x-responsesapi-include-timing-metrics": "true"}
     async with connected(service, headers=asked) as socket:
@@ -199,6 +211,7 @@ async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) 
         assert "timing" not in (await client.post("/responses", json=body)).text
 
 
+@pytest.mark.rule("ws.many")
 async def test_many_connections_come_and_go() -> None:
     with running_service() as running:
 
@@ -211,6 +224,7 @@ async def test_many_connections_come_and_go() -> None:
         await eventually(lambda: not running.service.live)
 
 
+@pytest.mark.rule("cancel.running")
 @pytest.mark.parametrize("model", ["scripted", "scripted:slow"])
 async def test_a_cancel_right_behind_its_create(service: Running, model: str) -> None:
     """Both frames are read before the response takes its first step; it is still answered, and the lane is free."""
@@ -224,6 +238,7 @@ async def test_a_cancel_right_behind_its_create(service: Running, model: str) ->
         await socket.response(input="go")
 
 
+@pytest.mark.rule("cancel.idle")
 async def test_a_cancel_that_names_its_response(service: Running) -> None:
     async with connected(service) as socket:
         old = await socket.response(input="go")
@@ -234,6 +249,7 @@ async def test_a_cancel_that_names_its_response(service: Running) -> None:
         assert (await socket.finish())[-1]["response"]["status"] == "cancelled"
 
 
+@pytest.mark.rule("errors.fault")
 async def test_a_fault_of_the_service_is_told_and_logged_without_content(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +285,7 @@ async def stuck(running: Running) -> None:
             await asyncio.sleep(0.05)
 
 
+@pytest.mark.rule("events.nothing_lost")
 async def test_a_cancel_in_the_middle_of_a_blocked_write_loses_no_event(tmp_path: Path) -> None:
     """The client does not read, so the response waits for the socket; after the cancel every number is still there."""
     path = tmp_path / "rollout.json"

@@ -21,6 +21,9 @@ from tests.support.service import ENDS, KEY, TIMEOUT_S, Running, connected
 GO = {"type": "response.create", "model": "scripted", "input": "go"}
 
 
+@pytest.mark.rule("errors.form")
+@pytest.mark.rule("errors.place")
+@pytest.mark.rule("errors.survive")
 @pytest.mark.parametrize(
     ("frame", "code", "param"),
     [
@@ -69,6 +72,7 @@ async def test_errors_have_status_code_and_place(service: Running, frame: str, c
         await socket.response(input="go")
 
 
+@pytest.mark.rule("ws.ignored")
 async def test_what_is_ignored(service: Running) -> None:
     """Events of older versions, `stream`, `stream_options`, and fields that nobody knows."""
     async with connected(service) as socket:
@@ -85,6 +89,7 @@ async def test_what_is_ignored(service: Running) -> None:
         )
 
 
+@pytest.mark.rule("ws.binary")
 async def test_a_binary_frame_is_an_error(service: Running) -> None:
     async with connected(service) as socket:
         await socket.send(json.dumps(GO).encode())
@@ -93,6 +98,7 @@ async def test_a_binary_frame_is_an_error(service: Running) -> None:
         await socket.response(input="go")
 
 
+@pytest.mark.rule("ws.size")
 async def test_a_frame_of_sixteen_mebibytes_is_served_and_a_larger_one_told_its_limit(service: Running) -> None:
     def frame(size: int) -> str:
         empty = json.dumps({**GO, "generate": False, "store": False, "unknown": ""})
@@ -107,6 +113,7 @@ async def test_a_frame_of_sixteen_mebibytes_is_served_and_a_larger_one_told_its_
         await socket.response(input="go")
 
 
+@pytest.mark.rule("ws.size")
 async def test_the_limit_counts_bytes(service: Running) -> None:
     text = json.dumps({**GO, "unknown": "€" * (MAX_FRAME_BYTES // 3)}, ensure_ascii=False)
     assert len(text) < MAX_FRAME_BYTES < len(text.encode())
@@ -115,6 +122,7 @@ async def test_the_limit_counts_bytes(service: Running) -> None:
         assert (await socket.read())["error"]["code"] == "message_too_large"
 
 
+@pytest.mark.rule("ws.size")
 async def test_beyond_the_ceiling_the_connection_is_closed(service: Running) -> None:
     async with connected(service, compression=None) as socket:
         with suppress(ConnectionClosed):
@@ -166,6 +174,7 @@ class RawSocket:
         self.writer.close()
 
 
+@pytest.mark.rule("ws.utf8")
 @pytest.mark.parametrize("payload", [b"\xff\xfe", b'{"type":"\xc3"}', b"\xed\xa0\x80"])
 async def test_invalid_utf8_closes_with_1007(service: Running, payload: bytes) -> None:
     raw = await RawSocket.open(service)
@@ -176,6 +185,7 @@ async def test_invalid_utf8_closes_with_1007(service: Running, payload: bytes) -
     await raw.close()
 
 
+@pytest.mark.rule("ws.fragments")
 async def test_a_message_in_many_fragments(service: Running) -> None:
     raw = await RawSocket.open(service)
     payload = json.dumps({**GO, "generate": False}).encode()
@@ -189,6 +199,7 @@ async def test_a_message_in_many_fragments(service: Running) -> None:
     await raw.close()
 
 
+@pytest.mark.rule("ws.ping")
 async def test_a_ping_is_answered_while_a_response_runs(service: Running) -> None:
     async with connected(service) as socket:
         await socket.create(model="scripted:slow", input="go", store=False)
@@ -222,6 +233,7 @@ _fields = st.dictionaries(
 )
 
 
+@pytest.mark.rule("ws.robust")
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_fields.map(lambda fields: {**GO, **fields}), max_size=5))
 def test_no_frame_breaks_a_connection(service: Running, frames: list[Any]) -> None:

@@ -22,6 +22,8 @@ from tests.support.service import Child, child_service, connected, eventually, h
 SLOW = {"model": "scripted:slow", "input": "go", "store": False}
 
 
+@pytest.mark.rule("process.ready")
+@pytest.mark.rule("ws.drain")
 async def test_ready_file_and_a_clean_end(tmp_path: Path) -> None:
     state = tmp_path / "state"
     async with child_service(tmp_path, state_dir=state) as child:
@@ -39,6 +41,7 @@ async def test_ready_file_and_a_clean_end(tmp_path: Path) -> None:
     assert list((state / "telemetry").glob("*.db"))
 
 
+@pytest.mark.rule("process.store")
 async def test_stored_responses_outlive_the_process(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path}/shared.db"
     for folder in ("one", "two"):
@@ -53,6 +56,8 @@ async def test_stored_responses_outlive_the_process(tmp_path: Path) -> None:
         assert again["usage"]["input_tokens"] > response["usage"]["input_tokens"]
 
 
+@pytest.mark.rule("process.signal")
+@pytest.mark.rule("ws.drain")
 async def test_a_signal_lets_what_runs_end(tmp_path: Path) -> None:
     rollout = tmp_path / "rollout.json"
     rollout.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 400}, {"text": "b"}]}]}))
@@ -81,6 +86,7 @@ async def late_status(child: Child) -> int | None:
             return None
 
 
+@pytest.mark.rule("process.signal")
 async def test_the_grace_is_bounded(tmp_path: Path) -> None:
     async with child_service(tmp_path, shutdown_grace_s=0.2) as child, connected(child.running) as socket:
         await socket.create(**SLOW)
@@ -94,6 +100,7 @@ async def test_the_grace_is_bounded(tmp_path: Path) -> None:
                 await socket.read()
 
 
+@pytest.mark.rule("process.signal")
 async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
     async with child_service(tmp_path, shutdown_grace_s=30) as child, connected(child.running) as socket:
         await socket.create(**SLOW)
@@ -106,6 +113,7 @@ async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
         assert time.monotonic() - start < 1.5
 
 
+@pytest.mark.rule("process.parent")
 async def test_it_ends_within_two_seconds_of_its_parent(tmp_path: Path) -> None:
     async with child_service(tmp_path) as child, connected(child.running) as socket:
         for lane in ("a", "b", "c"):
@@ -117,6 +125,7 @@ async def test_it_ends_within_two_seconds_of_its_parent(tmp_path: Path) -> None:
         assert time.monotonic() - start < 2
 
 
+@pytest.mark.rule("process.parent")
 async def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     """The real thing: a parent with the pipe's write end, killed without a chance to clean up."""
     script = tmp_path / "parent.py"
@@ -160,6 +169,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.rule("process.rollout")
 @pytest.mark.parametrize(("calls", "code"), [(2, 0), (1, 1)])
 async def test_a_rollout_that_was_not_played_to_its_end_fails_the_process(
     tmp_path: Path, calls: int, code: int
@@ -168,11 +178,15 @@ async def test_a_rollout_that_was_not_played_to_its_end_fails_the_process(
     rollout.write_text(json.dumps({"steps": [{"output": [{"text": "one"}]}, {"output": [{"text": "two"}]}]}))
     async with child_service(tmp_path, rollout_file=rollout) as child:
         async with connected(child.running) as socket:
-            await socket.response(input="go", store=False)
+            previous: dict[str, str] = {}
+            for _ in range(calls):
+                response = await socket.response(input="go", store=False, **previous)
+                previous = {"previous_response_id": response["id"]}
         child.process.send_signal(signal.SIGTERM)
-        assert await child.ended() == 1
+        assert await child.ended() == code
 
 
+@pytest.mark.rule("process.start")
 async def test_a_service_that_can_not_start_says_why(tmp_path: Path) -> None:
     """203.0.113.0/24 is for documentation: no machine has it."""
     async with child_service(tmp_path, host="203.0.113.1") as child:
@@ -182,6 +196,7 @@ async def test_a_service_that_can_not_start_says_why(tmp_path: Path) -> None:
         assert b"ConfigError" in await child.process.stderr.read()
 
 
+@pytest.mark.rule("process.log")
 async def test_no_key_and_no_content_in_the_log(tmp_path: Path) -> None:
     secret = "the-secret-words"
     async with child_service(tmp_path) as child:
@@ -198,6 +213,7 @@ async def test_no_key_and_no_content_in_the_log(tmp_path: Path) -> None:
         assert secret.encode() not in await child.process.stderr.read()
 
 
+@pytest.mark.rule("process.store")
 async def test_a_store_that_can_not_be_opened(tmp_path: Path) -> None:
     (tmp_path / "broken.db").write_bytes(b"this is no database, however long it is looked at" * 50)
     async with child_service(tmp_path, store=f"sqlite:///{tmp_path}/broken.db") as child:

@@ -17,6 +17,7 @@ NAMESPACE = {"type": "namespace", "name": "agents", "description": "Agents.", "t
 WEB_SEARCH = {"type": "web_search"}
 
 
+@pytest.mark.rule("ws.keepalive")
 async def test_codex_43022_39771_long_thinking_is_not_silent(tmp_path: Path) -> None:
     """openai/codex#43022, #39771: a client counts application frames, not pongs; thinking looked like a dead socket."""
     path = tmp_path / "rollout.json"
@@ -31,6 +32,7 @@ async def test_codex_43022_39771_long_thinking_is_not_silent(tmp_path: Path) -> 
     assert event["type"] == "response.completed"
 
 
+@pytest.mark.rule("chain.store")
 @pytest.mark.parametrize("stored", [True, False])
 async def test_codex_26173_store_true_and_false_are_both_taken(service: Running, stored: bool) -> None:
     """openai/codex#26173: a backend refused store=true. Here both chain, and the response says which it is."""
@@ -40,6 +42,7 @@ async def test_codex_26173_store_true_and_false_are_both_taken(service: Running,
     assert (first["store"], second["store"]) == (stored, stored)
 
 
+@pytest.mark.rule("lanes.release")
 async def test_localai_11608_the_lane_is_free_at_the_terminal_event(service: Running) -> None:
     """mudler/LocalAI#11608: the guard was freed after the terminal frame, so a quick next create was refused."""
     async with connected(service) as socket:
@@ -50,6 +53,7 @@ async def test_localai_11608_the_lane_is_free_at_the_terminal_event(service: Run
                 previous = {"previous_response_id": response["id"]}
 
 
+@pytest.mark.rule("tools.kinds")
 async def test_localai_11608_tools_keep_their_kind(service: Running) -> None:
     """mudler/LocalAI#11608: namespace and web_search were turned into functions."""
     async with connected(service) as socket:
@@ -62,6 +66,7 @@ async def test_localai_11608_tools_keep_their_kind(service: Running) -> None:
     assert none["output"][0]["type"] == "message"
 
 
+@pytest.mark.rule("chain.latest")
 async def test_localai_11608_the_store_of_a_connection_is_bounded(service: Running) -> None:
     """mudler/LocalAI#11608: every response of a connection was kept."""
     async with connected(service) as socket:
@@ -71,6 +76,7 @@ async def test_localai_11608_the_store_of_a_connection_is_bounded(service: Runni
             assert gone["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("chain.warm_up")
 async def test_cliproxyapi_6006_1901_generate_false_in_any_position(service: Running) -> None:
     """router-for-me/CLIProxyAPI#6006, #1901: a warm-up in mid-connection ran a generation, or was an unknown field."""
     async with connected(service) as socket, http_client(service) as client:
@@ -90,6 +96,7 @@ async def test_cliproxyapi_6006_1901_generate_false_in_any_position(service: Run
         assert (await client.post("/responses", json=body)).json()["output"] == []
 
 
+@pytest.mark.rule("chain.verbatim")
 async def test_cliproxyapi_3569_3664_codex_router_554_items_are_never_rewritten(service: Running) -> None:
     """router-for-me/CLIProxyAPI#3569, #3664, duolahypercho/codex-router#554: calls were repeated or merged by id."""
     same_id: dict[str, Any] = {"type": "function_call", "id": "fc_same", "name": "read", "arguments": "{}"}
@@ -116,6 +123,8 @@ async def test_cliproxyapi_3569_3664_codex_router_554_items_are_never_rewritten(
         )
 
 
+@pytest.mark.rule("events.ladder")
+@pytest.mark.rule("events.one_terminal")
 @pytest.mark.parametrize(
     "fields",
     [

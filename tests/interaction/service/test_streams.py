@@ -32,6 +32,8 @@ async def read_ends(socket: Socket, count: int) -> list[Any]:
     return events
 
 
+@pytest.mark.rule("lanes.fifo")
+@pytest.mark.rule("events.sequence")
 async def test_overlapping_creates_are_queued_and_answered_one_after_the_other(paused: Running) -> None:
     async with connected(paused) as socket:
         for number in range(3):
@@ -51,6 +53,7 @@ async def test_overlapping_creates_are_queued_and_answered_one_after_the_other(p
     assert all(numbers == list(range(len(numbers))) for numbers in per_response)
 
 
+@pytest.mark.rule("lanes.fifo")
 async def test_a_queued_create_may_continue_the_one_before_it(paused: Running) -> None:
     async with connected(paused) as socket:
         await socket.create(input="one", store=False)
@@ -61,6 +64,8 @@ async def test_a_queued_create_may_continue_the_one_before_it(paused: Running) -
     assert ends[1]["response"]["previous_response_id"] == created["response"]["id"]
 
 
+@pytest.mark.rule("lanes.parallel")
+@pytest.mark.rule("lanes.echo")
 async def test_lanes_run_side_by_side_and_every_event_echoes_its_lane(paused: Running) -> None:
     names = ["a", "b", "c.d-E_9", None]
     async with connected(paused) as socket:
@@ -79,6 +84,7 @@ async def test_lanes_run_side_by_side_and_every_event_echoes_its_lane(paused: Ru
     assert "stream_id" not in by_lane[None][0]
 
 
+@pytest.mark.rule("lanes.in_flight")
 async def test_sixteen_in_flight_and_the_rest_queued_without_error(paused: Running) -> None:
     async with connected(paused) as socket:
         for number in range(20):
@@ -93,6 +99,7 @@ async def test_sixteen_in_flight_and_the_rest_queued_without_error(paused: Runni
     assert [event["type"] for event in events if event["type"] in ENDS] == ["response.completed"] * 20
 
 
+@pytest.mark.rule("lanes.names")
 async def test_thirty_two_names_in_the_life_of_a_connection(service: Running) -> None:
     async with connected(service) as socket:
         for number in range(32):
@@ -107,6 +114,7 @@ async def test_thirty_two_names_in_the_life_of_a_connection(service: Running) ->
         await socket.response(input="go")
 
 
+@pytest.mark.rule("lanes.stream_id")
 @pytest.mark.parametrize("name", ["", "no spaces", "x" * 257, "ümlaut", 7, {"a": 1}])
 async def test_names_that_are_none(service: Running, name: Any) -> None:
     async with connected(service) as socket:
@@ -119,6 +127,7 @@ async def test_names_that_are_none(service: Running, name: Any) -> None:
         assert "stream_id" not in (await socket.finish())[-1]
 
 
+@pytest.mark.rule("lanes.order_of_errors")
 async def test_an_error_on_a_busy_lane_waits_for_its_turn(paused: Running) -> None:
     async with connected(paused) as socket:
         await socket.create(input="one", store=False)
@@ -129,6 +138,7 @@ async def test_an_error_on_a_busy_lane_waits_for_its_turn(paused: Running) -> No
     assert [end["error"]["param"] for end in ends[1:]] == ["input[0].type", "input"]
 
 
+@pytest.mark.rule("lanes.isolation")
 async def test_a_failure_on_one_lane_leaves_the_others_alone(paused: Running) -> None:
     async with connected(paused) as socket:
         await socket.create(input="go", store=False, stream_id="good")

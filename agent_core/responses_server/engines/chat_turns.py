@@ -1,0 +1,201 @@
+"""A conversation as chat turns, for models and servers that know messages, tool calls and tool results only. Pure.
+
+What belongs to one assistant message is joined: its text and the calls that follow it. A call that nobody answered gets
+an answer that says so, since chat templates and servers demand one for each. Chats know neither namespaces nor
+free-form tools: names are flattened, and an input becomes an object with one field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from agent_core.errors import EngineError
+from agent_core.responses_server.engines.base import EngineTool, ToolCallStart
+from agent_core.wire.items import (
+    AdditionalTools,
+    AnyItem,
+    Compaction,
+    ConfigurationUpdate,
+    CustomToolCall,
+    CustomToolCallOutput,
+    FunctionCall,
+    FunctionCallOutput,
+    InputFile,
+    InputImage,
+    Message,
+    Reasoning,
+    UnknownPart,
+    call_id_of,
+    item_type,
+    output_call_id,
+    part_text,
+    read_parts,
+    text_of,
+)
+
+UNANSWERED = "(no output: the call was interrupted)"
+INPUT_FIELD = "input"
+"""The one field of a free-form tool's arguments."""
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+class Image(msgspec.Struct, frozen=True):
+    """`url`: a data URL or an address. `detail`: low, high or auto; None where it was not given."""
+
+    url: str
+    detail: str | None = None
+
+
+class Document(msgspec.Struct, frozen=True):
+    """`data`: a data URL; None where only an address was given."""
+
+    name: str | None
+    data: str | None
+    url: str | None
+
+
+Piece = str | Image | Document
+
+
+class Call(msgspec.Struct, frozen=True):
+    """`name` is flat; `arguments` is JSON text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Turn(msgspec.Struct):
+    """One message. `calls` only from the assistant; `call_id` and `name` only for a tool's output."""
+
+    role: Role
+    pieces: list[Piece] = msgspec.field(default_factory=list)
+    calls: list[Call] = msgspec.field(default_factory=list)
+    call_id: str | None = None
+    name: str | None = None
+
+    @property
+    def text(self) -> str:
+        return "\n".join(piece for piece in self.pieces if isinstance(piece, str))
+
+    @property
+    def is_text(self) -> bool:
+        return all(isinstance(piece, str) for piece in self.pieces)
+
+
+def flat_name(namespace: str | None, name: str) -> str:
+    return f"{namespace}__{name}" if namespace else name
+
+
+def input_arguments(text: str) -> str:
+    """A free-form input as JSON arguments."""
+    return msgspec.json.encode({INPUT_FIELD: text}).decode()
+
+
+class FlatTools:
+    """The tools of a request under flat names, which are unique."""
+
+    def __init__(self, tools: Iterable[EngineTool]) -> None:
+        self.by_name: dict[str, EngineTool] = {}
+        for tool in tools:
+            self.by_name.setdefault(flat_name(tool.namespace, tool.name), tool)
+
+    def schema(self, name: str) -> dict[str, Any]:
+        """JSON Schema of a tool's arguments."""
+        tool = self.by_name[name]
+        if tool.kind == "custom":
+            field = {INPUT_FIELD: {"type": "string"}}
+            return {"type": "object", "properties": field, "required": [INPUT_FIELD], "additionalProperties": False}
+        return tool.parameters or {"type": "object", "properties": {}}
+
+    def start(self, name: str, call_id: str | None) -> ToolCallStart:
+        """The start of a call by its flat name; an unknown name is passed on as it is."""
+        tool = self.by_name.get(name)
+        if tool is None:
+            return ToolCallStart(name=name, call_id=call_id)
+        return ToolCallStart(name=tool.name, kind=tool.kind, namespace=tool.namespace, call_id=call_id)
+
+    def is_custom(self, name: str) -> bool:
+        tool = self.by_name.get(name)
+        return tool is not None and tool.kind == "custom"
+
+
+def chat_turns(instructions: str | None, items: Sequence[AnyItem]) -> list[Turn]:
+    """Raises EngineError `unsupported_content` for content that no chat can carry."""
+    turns: list[Turn] = [Turn("system", [instructions])] if instructions else []
+    names: dict[str, str] = {}
+    for item in items:
+        if isinstance(item, Reasoning | AdditionalTools | ConfigurationUpdate | Compaction):
+            continue
+        if isinstance(item, Message):
+            _add_message(turns, item)
+        elif (call := _call(item)) is not None:
+            names[call.id] = call.name
+            if not turns or turns[-1].role != "assistant":
+                turns.append(Turn("assistant"))
+            turns[-1].calls.append(call)
+        elif (answered := output_call_id(item)) is not None:
+            turns.append(Turn("tool", _output(item), call_id=answered, name=names.get(answered)))
+        elif text := text_of(item):
+            turns.append(Turn("user", [text]))
+    return _answered(turns)
+
+
+def _add_message(turns: list[Turn], message: Message) -> None:
+    pieces = _pieces(message.content)
+    if message.role == "assistant":
+        turns.append(Turn("assistant", pieces))
+    elif message.role in ("system", "developer"):
+        turns.append(Turn("system", pieces))
+    else:
+        turns.append(Turn("user", pieces))
+
+
+def _call(item: AnyItem) -> Call | None:
+    call_id = call_id_of(item)
+    if isinstance(item, FunctionCall):
+        return Call(call_id or "", flat_name(item.namespace, item.name), item.arguments or "{}")
+    if isinstance(item, CustomToolCall):
+        return Call(call_id or "", flat_name(item.namespace, item.name), input_arguments(item.input))
+    if call_id is None:
+        return None
+    return Call(call_id, item_type(item).removesuffix("_call"), input_arguments(text_of(item)))
+
+
+def _output(item: AnyItem) -> list[Piece]:
+    if isinstance(item, FunctionCallOutput | CustomToolCallOutput):
+        return _pieces(item.output)
+    return [text_of(item)]
+
+
+def _pieces(content: str | list[msgspec.Raw]) -> list[Piece]:
+    pieces: list[Piece] = []
+    for part in read_parts(content):
+        if isinstance(part, InputImage):
+            if part.image_url is None:
+                raise EngineError("An image without data or address can't be used.", code="unsupported_content")
+            pieces.append(Image(part.image_url, part.detail))
+        elif isinstance(part, InputFile):
+            pieces.append(Document(part.filename, part.file_data, part.file_url))
+        elif isinstance(part, UnknownPart):
+            raise EngineError(f"Content of type '{part.type[:80]}' can't be used.", code="unsupported_content")
+        else:
+            pieces.append(part_text(part))
+    return pieces
+
+
+def _answered(turns: list[Turn]) -> list[Turn]:
+    """The turns with an answer right behind every call, in the order of the calls, wherever it stood before."""
+    answers = {turn.call_id: turn for turn in turns if turn.role == "tool"}
+    done: list[Turn] = []
+    for turn in turns:
+        if turn.role == "tool":
+            continue
+        done.append(turn)
+        for call in turn.calls:
+            done.append(answers.get(call.id) or Turn("tool", [UNANSWERED], call_id=call.id, name=call.name))
+    return done
