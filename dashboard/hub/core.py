@@ -33,8 +33,8 @@ from dashboard.hub.writing import Writing
 
 log = logging.getLogger(__name__)
 
-ACK_S = 20.0
-"""How long an agent waits for its events to be durable before it is told to come again."""
+ACK_S = 8.0
+"""How long an agent waits for its events to be durable before it is told to come again; less than agents wait."""
 TICK_S = 0.25
 
 Answer = TypeVar("Answer")
@@ -66,8 +66,11 @@ class Hub:
         self.positions = await self.ask(self.store.positions)
         now_s = self.now_ns() // 1_000_000_000
         for team in {record.team for record in self.roster.sources.values()}:
+            tokens: dict[int, int] = {}
             for bucket, _, cell in await self.ask(self.store.cells, 60, now_s - SPAN_S, now_s + 60, team):
                 self.recent(team).add(bucket, cell.figures, now_s)
+                tokens[bucket] = tokens.get(bucket, 0) + cell.figures.output_tokens
+            self.recent(team).seed(tokens, now_s)
         self.writing.start()
         self._tasks = [
             asyncio.create_task(self._tick(), name="hub-tick"),

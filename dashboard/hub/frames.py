@@ -102,7 +102,7 @@ class Frames:
         rate = sum(recent.rates[-1][1] for recent in recents if recent.rates and recent.rates[-1][0] >= now_s - 2)
         members = list(self._hub.roster.members(team))
         running = [(member, turn) for member in members for turn in member.state.running]
-        connections, more = connection_lines(members, SHOWN_CONNECTIONS)
+        connections, more = connection_lines(members, now_ns, SHOWN_CONNECTIONS)
         ttft, reused, calls = Sketch(), 0, 0
         for recent in recents:
             ttft.merge(recent.ttft(now_s))

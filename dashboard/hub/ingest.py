@@ -7,6 +7,7 @@ that a newer agent can push to an older hub.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -35,6 +36,7 @@ MAX_SEQ = 1 << 53
 MAX_MONO_NS = 1 << 62
 _EARLIEST_NS = parse_time_ns("2020-01-01T00:00:00Z")
 _LATEST_NS = parse_time_ns("2100-01-01T00:00:00Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _INFLATE_STEP = 1 << 20
 _STAMPS = Event.__struct_fields__.index("mono_ns") + 1
 """Fields that have limits of their own come first in every event."""
@@ -118,7 +120,7 @@ def _read(line: bytes, number: int) -> tuple[_Head, Event | None]:
         return head, None
     if isinstance(event, Content):
         message = f"line {number}: this hub keeps no content of sessions; leave events of type `content` out"
-        raise Refused(HTTPStatus.FORBIDDEN, "content_refused", message)
+        raise Refused(HTTPStatus.UNPROCESSABLE_ENTITY, "content_refused", message)
     problem = problem_of(event)
     if problem:
         raise _bad("bad_event", number, problem)
@@ -142,7 +144,7 @@ def _fits(value: object) -> bool:
     if value is None:
         return True
     if isinstance(value, str):
-        return len(value) <= MAX_TEXT
+        return len(value) <= MAX_TEXT and not _CONTROL.search(value)
     if isinstance(value, int):
         return 0 <= value <= MAX_COUNT
     if isinstance(value, float):

@@ -131,12 +131,16 @@ def error_of(finding: Finding, team: str, agent: str) -> LiveError:
     )
 
 
-def connection_lines(members: Iterable[Member], limit: int) -> tuple[list[ConnectionLine], int]:
+CONNECTION_LIFE_NS = 65 * 60 * 10**9
+"""A connection lives 60 minutes at most; one not heard of for longer ended unseen."""
+
+
+def connection_lines(members: Iterable[Member], now_ns: int, limit: int) -> tuple[list[ConnectionLine], int]:
     """The oldest open connections, and how many more there are."""
     found: list[tuple[int, ConnectionLine]] = []
     for member in members:
         for row in member.state.connections.rows.values():
-            if row.state != "open":
+            if row.state != "open" or now_ns - row.last_ns > CONNECTION_LIFE_NS:
                 continue
             opened_ns = row.opened_ns or row.last_ns
             line = ConnectionLine(

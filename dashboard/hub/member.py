@@ -29,6 +29,7 @@ from agent_core.telemetry.groups import Groups
 from agent_core.telemetry.prices import PriceTable
 from agent_core.telemetry.rows import CallRow, TurnRow
 from dashboard.findings import Finding
+from dashboard.format import one_line
 from dashboard.hub.names import Names
 from dashboard.hub.records import (
     CONTEXT,
@@ -161,7 +162,7 @@ class Member:
                     seq=event.seq,
                     at_us=self._when(latest.at_ns),
                     severity=latest.severity,
-                    code=latest.code[:80],
+                    code=one_line(latest.code, 80),
                     agent=self.source.agent,
                     turn=latest.turn or "",
                     body=_encode(latest),

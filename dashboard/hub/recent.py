@@ -11,6 +11,7 @@ from agent_core.telemetry.figures import Figures
 from agent_core.telemetry.sketch import Sketch
 
 SPAN_S = 900
+SEED_STEP_S = 10
 
 
 class Recent:
@@ -27,6 +28,12 @@ class Recent:
         self.rates.append((at_s, round(rate, 1)))
         while self.rates[0][0] < at_s - SPAN_S:
             self.rates.popleft()
+
+    def seed(self, tokens: dict[int, int], now_s: int) -> None:
+        """Rates of a time before the hub began, from the output tokens of each minute; minutes without any are 0."""
+        first = max(min(tokens, default=now_s), now_s - SPAN_S)
+        for at_s in range(first, now_s, SEED_STEP_S):
+            self.sample(at_s, tokens.get(at_s // 60 * 60, 0) / 60)
 
     def add(self, minute_s: int, figures: Figures, now_s: int) -> None:
         """Count what ended in a minute."""

@@ -72,6 +72,12 @@ class Roster:
         self._members.move_to_end(record.source)
         return member
 
+    def end(self, source: str) -> None:
+        """A source's process is gone: what it left open counts as lost."""
+        member = self._members.get(source)
+        if member is not None:
+            member.state.end_source(source)
+
     def use(self, settings: HubSettings) -> None:
         """Use other prices and targets from now on; what is counted stays counted."""
         self._prices, self._targets = settings.price_table(), settings.folding_targets()

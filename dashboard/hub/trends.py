@@ -128,7 +128,7 @@ def split_charts(rows: list[Row], level: Level, split: str) -> list[Chart]:
         )
         if any(value is not None for point in points for value in point.values):
             shown = tuple(name or "unknown" for name in names)
-            found.append(Chart(measure.key, f"{measure.title}, {measure.lines[0][0]}", measure.unit, shown, points))
+            found.append(Chart(measure.key, measure.title, measure.unit, shown, points))
     return found
 
 

@@ -25,10 +25,9 @@ PUBLIC = frozenset({"/healthz", "/login", "/logout", "/static/{stamp}/{name:path
 def build_app(parts: Parts) -> FastAPI:
     app = FastAPI(title="Loopline", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.parts = parts
-    for module in (now, turn, trends, reuse, errors, settings, stream, ingest, api):
-        app.include_router(module.router)
-    app.include_router(sign_in.router)
-    app.include_router(api.public)
+    for module in (now, turn, trends, reuse, errors, settings, stream, ingest, api, sign_in):
+        app.router.routes.extend(module.router.routes)
+    app.router.routes.extend(api.public.routes)
     app.add_exception_handler(WebError, _web_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(StoreError, _store_error)

@@ -39,6 +39,8 @@ async def follow_journals(hub: Hub, people: People, state_dir: Path) -> None:
         async for batch in batches:
             for one in _by_source(batch.events):
                 await _take(hub, one)
+            for source in batch.ended:
+                hub.roster.end(source)
             if batch.ended:
                 finished |= set(batch.ended)
                 with contextlib.suppress(StoreError):

@@ -6,6 +6,7 @@ a query, a header or a body.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from http import HTTPStatus
@@ -17,6 +18,8 @@ from dashboard.web.replies import WebError, error_reply
 
 log = logging.getLogger("loopline.web")
 
+DRAIN_BYTES = 32 << 20
+DRAIN_S = 3.0
 _CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
     "worker-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -46,22 +49,24 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 0
+        began, status, body = time.perf_counter(), 0, _Body(scope, receive)
 
         async def answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = self._with_headers(list(message["headers"]))
+                if not await body.drained():
+                    message["headers"].append((b"connection", b"close"))
             await send(message)
 
         try:
             problem = host_problem(self._site, header(scope, b"host"))
             if problem:
                 refusal = WebError(HTTPStatus.FORBIDDEN, "host_not_served", problem)
-                await error_reply(refusal)(scope, receive, answer)
+                await error_reply(refusal)(scope, body, answer)
             else:
-                await self._app(scope, receive, answer)
+                await self._app(scope, body, answer)
         finally:
             took_ms = (time.perf_counter() - began) * 1000
             level = logging.INFO if status < 400 else logging.WARNING
@@ -71,6 +76,33 @@ class Guard:
         present = {name.lower() for name, _ in headers}
         added = [*HEADERS, _NO_STORE, *([_HSTS] if self._site.secure else [])]
         return headers + [(name, value) for name, value in added if name not in present]
+
+
+class _Body:
+    """The request's body on its way to the app. What the app does not want is taken and dropped before it answers, so
+    that who sends it gets the answer; beyond `DRAIN_BYTES` or `DRAIN_S` the connection is closed instead."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._receive = receive
+        length = header(scope, b"content-length")
+        self._ended = length in (None, "0") and header(scope, b"transfer-encoding") is None
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.disconnect" or not message.get("more_body", False):
+            self._ended = True
+        return message
+
+    async def drained(self) -> bool:
+        """Take the rest; False if there is too much of it."""
+        dropped = 0
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                while not self._ended and dropped <= DRAIN_BYTES:
+                    dropped += len((await self()).get("body", b""))
+        except TimeoutError:
+            return False
+        return self._ended
 
 
 def header(scope: Scope, name: bytes) -> str | None:

@@ -68,8 +68,8 @@ def time_range(request: Request, now_s: int, default: str = "24h") -> TimeRange:
 
 
 def filters(request: Request, names: tuple[str, ...]) -> dict[str, str]:
-    """The named parameters of the URL, each at most 120 characters; absent ones are ""."""
-    return {name: request.query_params.get(name, "")[:120] for name in names}
+    """The named parameters of the URL, cleaned as what they are compared with is; absent ones are ""."""
+    return {name: fmt.one_line(request.query_params.get(name, ""), 120) for name in names}
 
 
 def link(path: str, **parameters: str) -> str:

@@ -16,7 +16,7 @@ from dashboard.web.pages.common import page
 from dashboard.web.parts import parts_of
 from dashboard.web.replies import json_reply
 
-SHOWN_ERRORS = 20
+SHOWN_ERRORS = 12
 
 router = APIRouter()
 

@@ -97,7 +97,7 @@ def saved_of(client: str, model: str, rows: list[Row]) -> Saved:
         bytes_full=fmt.size(savings.bytes_full if known else None),
         bytes_saved=fmt.size(savings.bytes_saved),
         bytes_share=fmt.percent(savings.bytes_share),
-        tokens_kept=fmt.number(savings.tokens_kept if savings.tokens_in else None),
+        tokens_kept=fmt.short_number(savings.tokens_kept if savings.tokens_in else None),
         tokens_share=fmt.percent(savings.tokens_share),
         time_saved=fmt.duration(trends.time_saved_ms(rows)),
     )

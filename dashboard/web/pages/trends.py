@@ -125,7 +125,8 @@ def shown(chart: Chart) -> ShownChart:
         known = [value for value in values if value is not None]
         if known:
             low, high, last = _text(chart, min(known)), _text(chart, max(known)), _text(chart, known[-1])
-            parts.append(f"{name} {last} at the end, between {low} and {high}")
+            named = f"{name} " if len(chart.lines) > 1 else ""
+            parts.append(f"{named}{last} at the end, between {low} and {high}")
     return ShownChart(chart=chart, summary="; ".join(parts), points=points)
 
 

@@ -96,10 +96,14 @@ async def _compared(hub: Hub, view: TurnView, other: str, team: str | None) -> l
 
 
 async def _others(hub: Hub, view: TurnView, team: str | None) -> list[LiveRow]:
-    """Turns to compare with: the latest of the same project first."""
+    """Turns to compare with: the latest that ended."""
     now_us = hub.now_us()
     query = TurnQuery(team=team, since_us=now_us - 30 * DAY_US, until_us=now_us + DAY_US, limit=4 * OTHERS)
-    records = [record for record in await hub.ask(hub.store.turns, query) if record.turn != view.turn]
+    records = [
+        record
+        for record in await hub.ask(hub.store.turns, query)
+        if record.turn != view.turn and record.status != "running"
+    ]
     lines = [(record, line) for record in records if (line := line_of_record(record)) is not None]
     return [row_of(line, record.team, record.agent, None) for record, line in lines[:OTHERS]]
 

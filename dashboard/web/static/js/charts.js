@@ -10,6 +10,7 @@ function colour(name) {
 
 function written(unit, value) {
   if (value === null || value === undefined) return "–";
+  if (value === 0) return { ms: "0 ms", rate: "0 tok/s", share: "0 %", usd: "$0" }[unit] ?? "0";
   if (unit === "ms") return value < 1000 ? `${value < 10 ? value.toFixed(1) : value.toFixed(0)} ms` : `${(value / 1000).toFixed(2)} s`;
   if (unit === "rate") return `${value < 10 ? value.toFixed(1) : Math.round(value)} tok/s`;
   if (unit === "share") return `${(value * 100).toFixed(0)} %`;
@@ -20,9 +21,16 @@ function written(unit, value) {
 function axes(unit) {
   const line = { stroke: colour("--text-2"), grid: { stroke: colour("--tick"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
   return [
-    { ...line, space: 72 },
+    { ...line, space: 72, size: 24, values: (plot, ticks) => ticks.map((tick) => instant(tick, plot.scales.x.max - plot.scales.x.min)) },
     { ...line, size: 72, space: 32, values: (_, ticks) => ticks.map((tick) => written(unit, tick)) },
   ];
+}
+
+// An instant on an axis of so many seconds, in the reader's zone.
+function instant(atS, spanS) {
+  const at = new Date(atS * 1000);
+  if (spanS > 2 * 86_400) return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  return at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 }
 
 function width(host) {
@@ -152,12 +160,21 @@ export class TrendChart {
     });
     const options = {
       width: width(this.#host), height: 168, axes: axes(unit), series: [{ label: "Time" }, ...series],
-      scales: { x: { time: true, range: [Number(since), Number(until)] }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), unit === "share" ? 1 : Math.max(max ?? 0, 0.0001) * 1.08] } },
+      scales: { x: { time: true, range: [Number(since), Number(until)] }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), unit === "share" && max > 0.5 ? 1 : Math.max(max ?? 0, 0.0001) * 1.15] } },
       bands: isBand ? [{ series: [2, 1], fill: `color-mix(in srgb, ${colour("--inference")} 14%, transparent)` }] : [],
-      cursor: { sync: { key: "trends" }, drag: { x: false, y: false } }, legend: { live: true },
-      hooks: { draw: [(plot) => this.#mark(plot)] },
+      cursor: { sync: { key: "trends" }, drag: { x: false, y: false } }, legend: { show: names.length > 1 && !isBand, live: false },
+      hooks: { draw: [(plot) => this.#mark(plot)], setCursor: [(plot) => this.#read(plot, unit, names)] },
     };
     this.#plot = new uPlot(options, data, this.#host);
+  }
+
+  // What the pointer is at, beside the title.
+  #read(plot, unit, names) {
+    const at = plot.cursor.idx;
+    const place = this.#figure.querySelector(".readout");
+    if (at === null || at === undefined) return void (place.textContent = "");
+    const values = names.map((name, index) => `${names.length > 1 ? `${name} ` : ""}${written(unit, plot.data[index + 1][at])}`);
+    place.textContent = `${instant(plot.data[0][at], plot.scales.x.max - plot.scales.x.min)}: ${values.slice(0, 3).join(", ")}`;
   }
 
   #mark(plot) {

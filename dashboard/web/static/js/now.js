@@ -4,8 +4,8 @@ import { RateChart } from "./charts.js";
 import { age, runningTime } from "./time.js";
 
 const ENDED_SHOWN = 10;
-const ERRORS_SHOWN = 20;
-const FULL_RATE = 1000; // tokens per second that fill the small bar, at least
+const ERRORS_SHOWN = 12;
+const FULL_RATE = 1000; // tokens per second that fill the small bar
 
 export class NowPage {
   #running = document.querySelector("#running tbody");
@@ -69,8 +69,7 @@ export class NowPage {
       if (cell.textContent !== text) cell.textContent = text;
     }
     line.querySelector("a").href = `/turns/${encodeURIComponent(row.turn)}`;
-    const full = Math.max(FULL_RATE, row.rate);
-    line.querySelector(".rate rect").setAttribute("width", `${(100 * row.rate) / full}%`);
+    line.querySelector(".rate rect").setAttribute("width", `${Math.min(100, (100 * row.rate) / FULL_RATE)}%`);
     return line;
   }
 

@@ -88,6 +88,8 @@ HOSTILE: dict[str, tuple[bytes, str, int]] = {
     "a time in year 9999": (lines(stamped(time="9999-12-31T23:59:59Z")), "bad_event", 400),
     "a time before time": (lines(stamped(time="1970-01-01T00:00:00Z")), "bad_event", 400),
     "a monotonic time beyond": (lines(stamped(mono_ns=1 << 63)), "bad_event", 400),
+    "control characters": (lines(stamped(turn="t\x1b[31m")), "bad_event", 400),
+    "a line break in an id": (lines(stamped(session="a\nb")), "bad_event", 400),
     "a long id": (lines(stamped(turn="t" * 257)), "bad_event", 400),
     "negative tokens": (
         lines(stamped(type="call.completed", call="c", status="completed", duration_ms=1, input_tokens=-1)),
@@ -108,7 +110,7 @@ HOSTILE: dict[str, tuple[bytes, str, int]] = {
         lines(stamped(type="turn.finished", status="completed", duration_ms=1, calls=1, tools=0,
                       stages_ms={f"s{number}": 1.0 for number in range(3000)})), "bad_event", 400,
     ),
-    "content": (lines(stamped(type="content", kind="user", text="secret")), "content_refused", 403),
+    "content": (lines(stamped(type="content", kind="user", text="secret")), "content_refused", 422),
     "a long line": (lines(stamped(padding="x" * 70_000)), "batch_too_large", 413),
     "too many lines": (b"\n".join(lines(stamped(number)) for number in range(1, 10_002)), "batch_too_large", 413),
 }  # fmt: skip
