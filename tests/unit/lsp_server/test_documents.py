@@ -1,0 +1,155 @@
+"""Documents under random edits, against an editor that counts positions by itself."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lsp_server.documents import (
+    Change,
+    Document,
+    Documents,
+    Encoding,
+    Place,
+    Position,
+    bare,
+    column_of,
+    path_of,
+    split_lines,
+    units_of,
+    uri_of,
+)
+from tests.support.lsp_editor import Buffer, Editor
+
+ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
+ALPHABET = "ab é√\u4e2d😀\U0001f468\u200d\t\n\r\x0b\x0c\x1c\x85\u2028\u2029"
+texts = st.text(ALPHABET, max_size=40)
+
+
+def editor_of(encoding: Encoding) -> Editor:
+    editor = Editor.__new__(Editor)
+    editor.encoding = encoding
+    return editor
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(start=texts, edits=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12), texts), max_size=6))
+@settings(max_examples=120, deadline=None)
+def test_random_edits_leave_the_mirror_equal(encoding: Encoding, start: str, edits: list[tuple[int, int, str]]) -> None:
+    editor, buffer = editor_of(encoding), Buffer("file:///a", start)
+    document = Document("file:///a", "t", 1, start, encoding)
+    for version, (at, gone, text) in enumerate(edits, 2):
+        # editors keep the cursor out of a \r\n
+        first = _outside_pairs(buffer.text, min(at, len(buffer.text)))
+        last = _outside_pairs(buffer.text, min(first + gone, len(buffer.text)))
+        span = [editor.position(buffer, offset) for offset in (first, last)]
+        positions = [Position(point["line"], point["character"]) for point in span]
+        buffer.text = buffer.text[:first] + text + buffer.text[last:]
+        document.apply([Change(text, *positions)], version)
+        assert document.text == buffer.text
+        assert document.lines == split_lines(buffer.text)
+    assert document.version == len(edits) + 1
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@given(text=texts)
+@settings(max_examples=80, deadline=None)
+def test_positions_are_those_of_the_editor_and_lead_back(encoding: Encoding, text: str) -> None:
+    editor, buffer = editor_of(encoding), Buffer("file:///a", text)
+    document = Document("file:///a", "t", 1, text, encoding)
+    offsets = [offset for offset in range(len(text) + 1) if _outside_pairs(text, offset) == offset]
+    for offset, position in zip(offsets, document.positions_at(offsets), strict=True):
+        assert editor.position(buffer, offset) == {"line": position.line, "character": position.character}
+        assert document.offset(document.place(position)) == offset
+
+
+@given(text=texts, splices=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12), texts), max_size=5))
+@settings(max_examples=80, deadline=None)
+def test_splices_tell_which_lines_changed(text: str, splices: list[tuple[int, int, str]]) -> None:
+    document = Document("file:///a", "t", 1, text, "utf-32")
+    editor, buffer = editor_of("utf-32"), Buffer("file:///a", text)
+    for at, gone, new in splices:
+        before = list(document.lines)
+        first = _outside_pairs(buffer.text, min(at, len(buffer.text)))
+        last = _outside_pairs(buffer.text, min(first + gone, len(buffer.text)))
+        span = [editor.position(buffer, offset) for offset in (first, last)]
+        buffer.text = buffer.text[:first] + new + buffer.text[last:]
+        (splice,) = document.apply([Change(new, *(Position(p["line"], p["character"]) for p in span))], 2)
+        made = document.lines[splice.first : splice.first + splice.count]
+        assert before[: splice.first] + made + before[splice.last :] == document.lines
+
+
+def _outside_pairs(text: str, offset: int) -> int:
+    return offset - 1 if text[offset - 1 : offset + 1] == "\r\n" else offset
+
+
+def test_lines_end_at_newlines_and_carriage_returns_only() -> None:
+    text = "a\x0c\x0bb\r\nc\rd\x85\u2028\u2029\x1c\n\n"
+    assert split_lines(text) == ["a\x0c\x0bb\r\n", "c\r", "d\x85\u2028\u2029\x1c\n", "\n"]
+    assert [bare(line) for line in split_lines("a\r\nb\rc\nd")] == ["a", "b", "c", "d"]
+    assert split_lines("") == [] and split_lines("x\x0cy\n") == ["x\x0cy\n"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "character", "column"),
+    [("utf-16", 2, 1), ("utf-16", 3, 2), ("utf-8", 2, 1), ("utf-8", 4, 1), ("utf-8", 5, 2), ("utf-32", 2, 2)],
+)
+def test_a_position_inside_of_a_character_is_its_start(encoding: Encoding, character: int, column: int) -> None:
+    assert column_of("a😀b", character, encoding) == column
+
+
+def test_units_of_each_encoding() -> None:
+    assert [units_of("aé😀", encoding) for encoding in ENCODINGS] == [7, 4, 3]
+    assert units_of("\ud800", "utf-16") == 1  # a lone surrogate, as some editors send them
+    assert column_of("\ud800b", 2, "utf-16") == 2
+
+
+def test_what_lies_outside_is_moved_to_the_nearest_place() -> None:
+    document = Document("file:///a", "t", 1, "ab\ncd", "utf-16")
+    assert document.place(Position(0, 99)) == Place(0, 2)
+    assert document.place(Position(99, 0)) == Place(1, 2)
+    assert document.place(Position(0, -1)) == Place(0, 0)
+    assert Document("file:///a", "t", 1, "ab\n", "utf-16").place(Position(9, 9)) == Place(1, 0)
+    assert Document("file:///a", "t", 1, "", "utf-16").place(Position(0, 0)) == Place(0, 0)
+    document.apply([Change("!", Position(1, 5), Position(0, 1))], 2)  # start and end the wrong way round
+    assert document.text == "a!"
+
+
+def test_a_file_is_found_by_where_it_really_lies(tmp_path: Path) -> None:
+    real, link = tmp_path / "a b#é.py", tmp_path / "link.py"
+    real.write_text("")
+    link.symlink_to(real)
+    documents = Documents("utf-16")
+    document = documents.open(link.as_uri(), "python", 1, "x")
+    assert documents.at(os.path.realpath(real)) is document
+    assert documents.get(link.as_uri().replace("link", "l%69nk")) is document
+    assert path_of(uri_of(str(real))) == str(real)
+    documents.close(link.as_uri())
+    assert documents.at(str(real)) is None and documents.all() == []
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "untitled:1",
+        "http://x/a",
+        "file://host/a",
+        "file:a",
+        "",
+        "file:///a%00b",
+        "vscode-notebook-cell:/a#1",
+        "file://[",
+    ],
+)
+def test_other_uris_are_no_paths(uri: str) -> None:
+    assert path_of(uri) is None
+
+
+def test_a_name_that_is_no_utf8_survives(tmp_path: Path) -> None:
+    name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    assert path_of(uri_of(name)) == name

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lsp_server.merge import Hunk, apply, carried_over, hunks, placed, survives
+
+LINES = st.lists(st.sampled_from(["a\n", "bb\n", "ccc\r\n", "d\r", "é😀\n", "\n"]), max_size=12).map("".join)
+texts = st.one_of(LINES, st.text("ab\n\r", max_size=20))
+
+
+@given(old=texts, new=texts)
+@settings(max_examples=300, deadline=None)
+def test_hunks_make_the_new_text_and_cut_no_line_end_in_two(old: str, new: str) -> None:
+    found = hunks(old, new)
+    assert apply(old, found) == new
+    for before, after in zip(found, found[1:], strict=False):
+        assert before.end <= after.start
+    for hunk, (start, end) in zip(found, placed(found), strict=True):
+        assert new[start:end] == hunk.text
+        for text, offsets in ((old, (hunk.start, hunk.end)), (new, (start, end))):
+            assert not any(text[offset - 1 : offset + 1] == "\r\n" for offset in offsets if offset)
+
+
+edits = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5), st.text("xy\n", max_size=4)), max_size=3)
+
+
+def _hunks_of(text: str, given_edits: list[tuple[int, int, str]]) -> list[Hunk]:
+    found: list[Hunk] = []
+    for at, gone, new in sorted(given_edits):
+        start = min(at, len(text))
+        end = min(start + gone, len(text))
+        if (not found or start > found[-1].end) and text[start:end] != new:
+            found.append(Hunk(start, end, new))
+    return found
+
+
+@given(text=st.text("abc\n", max_size=40), mine=edits, theirs=edits)
+@settings(max_examples=300, deadline=None)
+def test_carried_over_changes_keep_both_sides(
+    text: str, mine: list[tuple[int, int, str]], theirs: list[tuple[int, int, str]]
+) -> None:
+    ours, others = _hunks_of(text, mine), _hunks_of(text, theirs)
+    moved = carried_over(ours, others)
+    touch = any(a.start <= b.end and b.start <= a.end for a in ours for b in others)
+    if moved is None:
+        assert touch
+        return
+    assert not touch
+    # in either order the same text comes out, with every new piece in it
+    both = apply(apply(text, others), moved)
+    back = carried_over(others, ours)
+    assert back is not None and apply(apply(text, ours), back) == both
+
+
+@given(text=st.text("abc\n", min_size=1, max_size=40), mine=edits, theirs=edits)
+@settings(max_examples=200, deadline=None)
+def test_an_edit_that_was_not_made_is_never_taken_for_made(
+    text: str, mine: list[tuple[int, int, str]], theirs: list[tuple[int, int, str]]
+) -> None:
+    ours = _hunks_of(text, mine)
+    assume(ours)
+    expected = apply(text, ours)
+    assume(expected != text)
+    typed = apply(text, _hunks_of(text, theirs))
+    if survives(ours, expected, typed):
+        # the user's typing came to the same words in the same places
+        carried = carried_over(ours, hunks(text, typed))
+        assert carried is None or typed == expected
+
+
+def test_typing_elsewhere_lets_an_edit_survive_and_in_its_place_it_does_not() -> None:
+    ours = hunks("one\ntwo\nthree\n", "one\nTWO\nthree\n")
+    expected = "one\nTWO\nthree\n"
+    assert survives(ours, expected, "zero\none\nTWO\nthree\nfour\n")
+    assert not survives(ours, expected, "one\ntwo\nthree\n")
+    assert not survives(ours, expected, "one\nTxO\nthree\n")
+    assert not survives(ours, expected, "one\nthree\n")
+
+
+def test_a_long_stretch_is_one_replacement() -> None:
+    old = "".join(f"line {number}\n" for number in range(2_000))
+    new = "".join(f"other {number}\n" for number in range(2_000))
+    assert len(hunks(old, new)) == 1 and apply(old, hunks(old, new)) == new

@@ -1,0 +1,195 @@
+"""The pure parts: settings, places in the editor, diffs read back, notes on lines, transcripts, marks, the schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_core.tools.diffs import diff
+from lsp_server import patches, protocol, schema
+from lsp_server.documents import Splice, split_lines
+from lsp_server.features.ai_comments import mark_of
+from lsp_server.features.watching import folders_of
+from lsp_server.lines import LineNotes
+from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
+from lsp_server.transcript import page
+from tests.support.lsp_inside import inside
+
+NOWHERE = {"XDG_CONFIG_HOME": "/nonexistent"}
+
+
+def settled(options: object, pulled: object = None, *claimed: str) -> EditorSettings:
+    return resolve(options, pulled, frozenset(claimed), NOWHERE)
+
+
+def test_pulled_settings_win_over_initialization_options() -> None:
+    found = settled({"model": "a", "approve": "ask"}, {"model": "b", "approve": None, "codeLens": True})
+    assert found.flags == {"model": "b", "approve": "ask"} and found.code_lens and found.problems == ()
+    assert settled({"loopline": {"model": "a"}}).flags == {"model": "a"}
+    assert settled("nonsense", 5) == EditorSettings()
+
+
+def test_what_a_folder_may_have_said_counts_only_where_a_folder_may_say_it() -> None:
+    everything = ("baseUrl", "approve", "trusted", "aiComments", "model", "python")
+    pulled = {"baseUrl": "http://evil/v1", "approve": "auto", "trusted": ["/"], "aiComments": True, "model": "m",
+              "python": "evil"}  # fmt: skip
+    found = settled({}, pulled, *everything)
+    assert found.flags == {"model": "m"} and found.trusted == () and not found.ai_comments
+    assert len(found.problems) == 5
+    # a stricter word counts, and so does what the user says as well
+    assert settled({}, {"approve": "never"}, "approve").flags == {"approve": "never"}
+    assert settled({"approve": "never"}, {"approve": "ask"}, "approve").flags == {"approve": "never"}
+    same = {"baseUrl": "http://mine/v1"}
+    assert settled(same, same, "baseUrl").flags == {"base_url": "http://mine/v1"}
+
+
+def test_wrong_settings_are_told_and_left_out() -> None:
+    found = settled({"approve": "yolo", "baseUrl": "ftp://x", "colour": "red", "approvalTimeoutS": 3, "model": "m"})
+    assert found.flags == {"model": "m"} and found.approval_timeout_s == 3
+    assert len(found.problems) == 3 and "approve" in found.problems[0]
+    assert settled({"trusted": True}).trust_all and settled({"trusted": ["/a", 5]}).trusted == ("/a",)
+    assert settled({"approvalTimeoutS": True}).approval_timeout_s == 0
+
+
+def test_files_of_the_workspace_that_name_our_keys_are_found(tmp_path: Path) -> None:
+    assert claimed_by_folders([tmp_path]) == frozenset()
+    (tmp_path / ".vscode").mkdir()
+    (tmp_path / ".vscode" / "settings.json").write_text('{"loopline.baseUrl": "x", // "approve"\n}')
+    (tmp_path / "a.code-workspace").write_text('{"settings": {"loopline": {"trusted": true}}}')
+    (tmp_path / ".exrc").write_text("set number")
+    assert claimed_by_folders([tmp_path]) == {"baseUrl", "approve", "trusted"}
+    assert is_settings_file(f"{tmp_path}/.vscode/settings.json", [tmp_path])
+    assert is_settings_file(f"{tmp_path}/x.code-workspace", [tmp_path])
+    assert not is_settings_file(f"{tmp_path}/src/settings.json", [tmp_path])
+    assert not is_settings_file("/elsewhere/.exrc", [tmp_path])
+
+
+def test_the_stricter_of_editor_and_folder() -> None:
+    assert stricter_approve("auto", "never") == "never"
+    assert stricter_approve("never", "ask") is None
+    assert stricter_approve(None, "never") is None  # then the core's own layers decide
+
+
+lines = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12).map(lambda found: "".join(f"{x}\n" for x in found))
+
+
+@given(old=lines, new=lines)
+@settings(max_examples=150, deadline=None)
+def test_a_diff_read_back_leads_from_the_old_lines_to_the_new(old: str, new: str) -> None:
+    text = diff(old, new).with_header("x.py", "x.py")
+    if not text:
+        assert patches.read(text) == []
+        return
+    (found,) = patches.read(text)
+    assert found.path == "x.py"
+    after = split_lines(new)
+    result = split_lines(old)
+    for splice in found.splices:
+        result[splice.first : splice.last] = after[splice.first : splice.first + splice.count]
+    assert result == after
+    assert {line: after[line].rstrip("\n") for line in found.added} == found.added
+
+
+def test_new_and_deleted_files_in_a_diff() -> None:
+    both = diff("", "a\n").with_header(None, "new.py") + diff("a\n", "").with_header("old.py", None)
+    (found,) = patches.read(both)
+    assert (found.path, found.added) == ("new.py", {0: "a"})
+
+
+def test_notes_move_with_their_lines() -> None:
+    notes: LineNotes[str] = LineNotes()
+    notes.put([1, 2, 5], "x")
+    notes.move(Splice(2, 3, 3))  # line 2 became three lines
+    assert notes.lines() == [1, 7] and notes[7] == "x" and notes[2] is None
+    notes.move(Splice(0, 2, 0))
+    assert notes.lines() == [5]
+    notes.drop([5])
+    assert notes.lines() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "mark"),
+    [
+        ("# fix this AI!", "!"), ("x = 1  # AI? why", "?"), ("// ai! go", "!"), ("/* why so AI? */", "?"),
+        ("<!-- explain AI? -->", "?"), ("-- drop it AI!", "!"), ("; AI!", "!"), ("% do AI!", "!"),
+        ("# AI is great", None), ("AI!", None), ("x = 'AI!'", None), ("# MAI!", None), ("# AI!x", None),
+        ("# said AI! loudly", None), ("url = 'http://a/b' # hm AI?", "?"), ("", None),
+    ],
+)  # fmt: skip
+def test_marks_in_comments(line: str, mark: str | None) -> None:
+    assert mark_of(line) == mark
+
+
+def item(**fields: object) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def test_a_transcript_joins_calls_with_their_outputs() -> None:
+    items = [
+        item(type="message", role="developer", content=[{"type": "input_text", "text": "secret of the trade"}]),
+        item(type="message", role="user", content="hi"),
+        item(type="function_call", call_id="c1", name="read", arguments='{"path":"a"}'),
+        item(type="custom_tool_call", call_id="c2", name="patch", input="p"),
+        item(type="function_call_output", call_id="c1", output=[{"type": "output_text", "text": "text of a"}]),
+        item(type="function_call_output", call_id="c9", output="to nothing"),
+        item(type="reasoning", summary=[]),
+        b"not json",
+        b"[1]",
+        item(type="message", role="assistant", content=[{"type": "output_text", "text": "done"}]),
+    ]
+    found = page(items, None, 10)
+    assert [(entry.kind, entry.text) for entry in found.entries] == [
+        ("user", "hi"), ("tool", "text of a"), ("tool", ""), ("assistant", "done")
+    ]  # fmt: skip
+    assert found.entries[2].arguments == "p" and not found.more
+    assert [entry.index for entry in page(items, 3, 2).entries] == [1, 2] and page(items, 3, 2).more
+    assert page(items, 0, 5).entries == () and page([], None, 5).entries == ()
+
+
+def test_ignored_folders_are_not_watched_and_near_ones_come_first(tmp_path: Path) -> None:
+    for name in ("src/deep/er", "node_modules/x", ".git/objects", "docs"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / ".gitignore").write_text("node_modules/\n")
+    found = [path.removeprefix(str(tmp_path)) for path in folders_of((tmp_path,))]
+    assert found == ["", "/docs", "/src", "/src/deep", "/src/deep/er"]
+
+
+def test_the_committed_schema_is_what_would_be_generated() -> None:
+    assert schema.TARGET.read_text(encoding="utf-8") == schema.build(), "run python -m lsp_server.schema"
+
+
+def test_the_schema_command_notices_a_stale_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "protocol.schema.json"
+    monkeypatch.setattr(schema, "TARGET", target)
+    assert schema.main(["--check"]) == 1
+    assert schema.main([]) == 0 and schema.main(["--check"]) == 0
+    target.write_text(target.read_text().replace("string", "number", 1))
+    assert schema.main(["--check"]) == 1
+
+
+def test_the_schema_holds_every_method_and_no_dangling_reference() -> None:
+    found = json.loads(schema.build())
+    names = {method.name for method in protocol.COMMANDS}
+    fixed = {"turn.start", "turn.cancel", "turn.steer", "turn.undo", "session.new", "session.list", "session.resume",
+             "approval.answer", "model.select", "dashboard.open", "trust"}  # fmt: skip
+    assert {f"loopline.{name}" for name in fixed} <= names == set(found["commands"])
+    assert set(found["requests"]) >= {"loopline/auth.set", "loopline/auth.status"}
+    references = set(re.findall(r'"#/\$defs/([^"]+)"', json.dumps(found)))
+    assert references <= set(found["$defs"])
+    assert found["$defs"]["TurnStart"]["required"] == ["task"]
+
+
+async def test_what_is_announced_is_what_is_registered(tmp_path: Path) -> None:
+    async with inside(tmp_path) as ours:
+        capabilities = (await ours.initialize())["result"]["capabilities"]
+        announced = capabilities["experimental"]["loopline"]
+        manager = ours.server.protocol.fm
+        assert set(announced["commands"]) == set(capabilities["executeCommandProvider"]["commands"])
+        assert set(announced["requests"]) | set(announced["clientNotifications"]) == {
+            name for name in manager.features if name.startswith("loopline/")
+        }
