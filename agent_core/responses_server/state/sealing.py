@@ -34,7 +34,7 @@ def unseal(kind: Kind, text: str, shape: Any = Any) -> Any:
         packed = base64.b64decode(text[len(_MARKS[kind]) :], altchars=b"-_", validate=True)
         unpacker = zlib.decompressobj()
         data = unpacker.decompress(packed[4:], MAX_BYTES)
-        if unpacker.unconsumed_tail or zlib.crc32(data).to_bytes(4, "big") != packed[:4]:
+        if not unpacker.eof or zlib.crc32(data).to_bytes(4, "big") != packed[:4]:
             return None
         return msgspec.json.decode(data, type=shape)
     except (binascii.Error, zlib.error, ValueError, msgspec.DecodeError, RecursionError):

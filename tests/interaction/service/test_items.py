@@ -75,7 +75,7 @@ async def test_items_of_every_kind_are_accepted(service: Running, item: dict[str
 
 @pytest.mark.rule("items.outputs")
 async def test_an_output_needs_its_call_whatever_its_kind(service: Running) -> None:
-    outputs = [
+    outputs: list[dict[str, Any]] = [
         {"type": "function_call_output", "output": "x"},
         {"type": "custom_tool_call_output", "output": "x"},
         {"type": "shell_call_output", "output": []},
@@ -98,7 +98,7 @@ async def test_an_output_needs_its_call_whatever_its_kind(service: Running) -> N
 @pytest.mark.parametrize("kind", ["additional_tools", "tool_search_output"])
 async def test_tools_that_come_as_items_stay_for_the_conversation(service: Running, kind: str) -> None:
     item: dict[str, Any] = {"type": kind, "tools": [FIND]}
-    before = []
+    before: list[dict[str, Any]] = []
     if kind == "additional_tools":
         item["role"] = "developer"
     else:
