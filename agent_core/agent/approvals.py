@@ -1,37 +1,54 @@
 """Approvals: whether a tool call may run. The policy is pure; asking goes through an `Approver` that a host hands in.
 
-`ask`: reading is free, edits inside the roots go ahead, commands ask. `auto`: nothing asks. `never`: what `ask` would
-ask for is denied. A deny rule wins over all. "Always" is remembered for the session, for that tool and subject only.
+Each kind of tool has its own setting: `auto` is free, `never` is denied, `ask` goes by `approve`: `ask` asks, `auto`
+allows, `never` denies. As shipped, reading, editing and notes are free and commands ask. A deny rule wins over all.
+Where a call would ask, an allow rule or an earlier "always" lets it through, but never what no rule may cover
+(substitutions, redirects to outside, code for an interpreter): that asks every time.
 """
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
+from agent_core.agent.commands import Word
+from agent_core.agent.grants import Grants
+from agent_core.agent.rules import OPAQUE, Rule, allowing, covers, denying, read_rule, redirect_reason
+from agent_core.agent.steps import Plan, Step, plan_of
 from agent_core.config import Approve
 from agent_core.tools.port import Kind
 
 Decision = Literal["allow", "always", "deny"]
 
+KINDS: Mapping[Kind, Approve] = {"read": "auto", "edit": "auto", "note": "auto", "command": "ask"}
+
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(.+?)\s*$", re.MULTILINE)
+
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`outcome` of the policy and the `rule` that decided, in words."""
+    """`outcome` of the policy and the `rule` that decided, in words. `always`: an answer "always" would be kept."""
 
     outcome: Literal["allow", "ask", "deny"]
     rule: str
+    always: bool = True
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: the tool's `kind` and `name`, and its `subject` (the command line, or the target)."""
+    """What is asked: the tool's `kind` and `name`, and its `subject` (the command line, or the target).
+
+    `rule` says why it is asked. `always` False: the answer "always" counts for this time only.
+    """
 
     approval: str
     kind: Kind
     name: str
     subject: str
+    rule: str = ""
+    always: bool = True
 
 
 class Approver(Protocol):
@@ -47,32 +64,109 @@ async def nobody(question: Question) -> Decision | None:
 
 def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
     """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target."""
+    if name == "process" and arguments.get("input"):
+        return f"{arguments.get('id', '')} <<< {arguments['input']}"
+    if name == "patch":
+        return ", ".join(dict.fromkeys(_PATCHED.findall(str(arguments.get("patch", ""))))) or name
     value = arguments.get("command") or arguments.get("target") or arguments.get("path") or ""
     return str(value).strip() or name
 
 
-class Policy:
-    """Decides by settings, and remembers what was allowed for good. One per session."""
+def _anywhere(path: str) -> bool:
+    return True
 
-    def __init__(self, approve: Approve, deny: tuple[str, ...] = ()) -> None:
-        self._approve, self._deny = approve, deny
-        self._always: set[tuple[str, str]] = set()
+
+class Policy:
+    """Decides by settings and rules, and keeps what was allowed for good. One per session.
+
+    `deny` and `allow` are patterns (see `rules`). `kinds` are settings that differ from `KINDS`. `roots` are the
+    workspace's folders, the first one is where commands run; `inside` looks through links where a path really leads.
+    """
+
+    def __init__(
+        self,
+        approve: Approve,
+        deny: tuple[str, ...] = (),
+        *,
+        allow: Sequence[str] = (),
+        kinds: Mapping[Kind, Approve] | None = None,
+        roots: Sequence[str] = (),
+        inside: Callable[[str], bool] = _anywhere,
+        grants: Grants | None = None,
+    ) -> None:
+        self._approve = approve
+        self._kinds = {**KINDS, **(kinds or {})}
+        self._deny = [read_rule(pattern) for pattern in deny]
+        self._allow = [read_rule(pattern) for pattern in allow]
+        self._roots, self._inside = tuple(roots), inside
+        self._grants = grants or Grants()
 
     def decide(self, kind: Kind, name: str, subject: str) -> Verdict:
-        folded = [" ".join(line.split()) for line in (subject, *subject.splitlines())]
-        for pattern in self._deny:
-            if any(fnmatch.fnmatchcase(text, pattern) for text in folded):
-                return Verdict("deny", f"deny rule {pattern!r}")
-        if kind != "command":
-            return Verdict("allow", f"{kind} is free")
-        if self._approve == "auto":
-            return Verdict("allow", "approve=auto")
-        if (name, subject) in self._always:
-            return Verdict("allow", "allowed for this session")
+        """Never asks by itself, and changes nothing."""
+        plan = plan_of(subject) if name == "shell" else None
+        if (rule := self._denied(name, subject, plan)) is not None:
+            return Verdict("deny", f"deny rule {rule.pattern!r}")
+        own = self._kinds[kind]
+        if own == "never":
+            return Verdict("deny", f"{kind} is never allowed")
+        if own == "auto" or self._approve == "auto":
+            opaque = OPAQUE.intersection(plan.unclear) if plan is not None and self._deny else ()
+            if opaque:
+                return Verdict("deny", f"deny rules can't be checked on {min(opaque)}")
+            return Verdict("allow", f"{kind} is free" if own == "auto" else "approve=auto")
+        reason = self._reason(plan)
+        if reason is None and (covered := self._covered(name, subject, plan)) is not None:
+            return Verdict("allow", covered)
         if self._approve == "never":
             return Verdict("deny", "approve=never")
-        return Verdict("ask", "approve=ask")
+        return Verdict("ask", "approve=ask") if reason is None else Verdict("ask", reason, always=False)
 
-    def remember(self, name: str, subject: str) -> None:
-        """Allow this tool on this subject for the rest of the session."""
-        self._always.add((name, subject))
+    def remember(self, name: str, subject: str) -> bool:
+        """Allow this tool on this subject for the rest of the session. False where nothing may be kept."""
+        plan = plan_of(subject) if name == "shell" else None
+        if self._reason(plan) is not None:
+            return False
+        self._grants.add(self._root, name, plan.key if plan is not None else subject)
+        return True
+
+    @property
+    def _root(self) -> str:
+        return self._roots[0] if self._roots else ""
+
+    def _denied(self, name: str, subject: str, plan: Plan | None) -> Rule | None:
+        if plan is not None:
+            return denying(self._deny, plan, subject)
+        folded = {" ".join(line.split()) for line in (subject, *subject.splitlines())}
+        for rule in self._deny:
+            if any(fnmatch.fnmatchcase(text, rule.pattern) for text in folded) or covers(rule, _as_step(name, subject)):
+                return rule
+        return None
+
+    def _reason(self, plan: Plan | None) -> str | None:
+        """Why no rule may cover this command."""
+        if plan is None:
+            return None
+        if plan.unclear:
+            return plan.unclear[0]
+        return redirect_reason(plan, self._roots, self._inside)
+
+    def _covered(self, name: str, subject: str, plan: Plan | None) -> str | None:
+        """What allows a call that would ask, in words."""
+        if self._grants.has(self._root, name, plan.key if plan is not None else subject):
+            return "allowed for this session"
+        if plan is None:
+            return next((f"allow rule {r.pattern!r}" for r in self._allow if covers(r, _as_step(name, subject))), None)
+        used: list[str] = []
+        for part in plan.parts:
+            if (rules := allowing(self._allow, part)) is not None:
+                used += [f"allow rule {rule.pattern!r}" for rule in rules]
+            elif part.key and not plan.moves and self._grants.has(self._root, name, part.key):
+                used.append("allowed for this session")
+            else:
+                return None
+        return ", ".join(dict.fromkeys(used)) or None
+
+
+def _as_step(name: str, subject: str) -> Step:
+    """A call of another tool than the shell, as rules see it: `tool:checks tests/test_a.py`."""
+    return Step((Word(f"tool:{name}"), Word(subject)) if subject != name else (Word(f"tool:{name}"),))

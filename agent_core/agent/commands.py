@@ -1,8 +1,8 @@
-"""Reads command lines as bash would: segments of words, with what stands between them. Pure; nothing is run or expanded.
+"""Reads command lines as bash would: segments of words and what stands between them. Pure; nothing is run.
 
-A subset of the grammar of bash(1): lists (`;`, `&`, `&&`, `||`, newline), pipelines, quotes, redirections, here-documents,
-groups and subshells. What goes beyond it is named in `Script.unclear`, and no rule may cover such a command. Commands
-inside substitutions are read too, so that a deny rule finds them.
+A subset of the grammar of bash(1): lists (`;`, `&`, `&&`, `||`, newline), pipelines, quotes, redirections,
+here-documents, groups and subshells. What goes beyond it is named in `Script.unclear`, and no rule may cover such a
+command. Commands inside substitutions are read too, so that a deny rule finds them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,31 @@ import msgspec
 _BREAKS = frozenset(" \t\n;&|<>()")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
+_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
+_BRACES = re.compile(r"\{[^{}]*(,|\.\.)")
 _REDIRECT = re.compile(r"(\d*|\{[A-Za-z_]\w*\})(&>>|&>|<<<|<<-|<<|<>|<&|<|>>|>\||>&|>)")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|;;&|;;|;&|[;&|\n]")
-_COMPOUND = frozenset("if then elif else fi for while until do done case esac select function coproc in [[".split())
+_COMPOUND = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "select",
+        "function",
+        "coproc",
+        "in",
+        "[[",
+    ]
+)
 _TRANSPARENT = frozenset({"!", "{", "}", "time"})
 _ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 _MAX_DEPTH = 20
@@ -78,7 +100,7 @@ def read_script(text: str, depth: int = 0) -> Script:
         return Script((), (), (TOO_LONG,))
     reader = _Reader(text, depth)
     try:
-        reader.list("")
+        reader.read("")
     except _Unread:
         reader.note(PARTS)
     return reader.script()
@@ -98,6 +120,7 @@ class _Reader:
         self._words: list[Word] = []
         self._redirects: list[Redirect] = []
         self._waiting: list[tuple[int, str, bool, bool]] = []
+        self._timed = False
 
     def note(self, reason: str) -> None:
         self._unclear[reason] = None
@@ -107,7 +130,7 @@ class _Reader:
             self._end_segment("")
         return Script(tuple(self._segments), tuple(self._inner), tuple(self._unclear))
 
-    def list(self, end: str) -> None:
+    def read(self, end: str) -> None:
         """Read segments up to the bracket `end`, or the end of the text for ""."""
         text = self._text
         while self._at < len(text):
@@ -150,6 +173,8 @@ class _Reader:
         self._at += 1
         if self._words:
             self.note(FUNCTION)
+        elif self._text.startswith("(", self._at):
+            self.note(COMPOUND)
         deeper = self._nested(self._at)
         self._segments += deeper._segments
         self._end_segment("")
@@ -161,7 +186,7 @@ class _Reader:
         inner = _Reader(self._text, self._depth + 1)
         inner._at = at
         try:
-            inner.list(")")
+            inner.read(")")
         finally:
             self._at = inner._at
             self._inner += inner._inner
@@ -177,10 +202,11 @@ class _Reader:
             if word.text in _COMPOUND:
                 self.note(COMPOUND)
                 return
-            if word.text in _TRANSPARENT:
+            if word.text in _TRANSPARENT or (self._timed and word.text == "-p"):
+                self._timed = word.text == "time"
                 return
-        elif word.bare and word.text == "}":
-            return
+            if _SUBSCRIPT.match(word.text):
+                self.note(COMPOUND)
         self._words.append(word)
 
     def _end_segment(self, operator: str) -> None:
@@ -219,6 +245,8 @@ class _Reader:
             body = "\n".join(lines)
             if expands and ("$(" in body or "`" in body):
                 self.note(SUBSTITUTION)
+            if expands and any(line.endswith("\\") for line in lines):
+                self.note(PARTS)  # the shell joins such lines before it looks for the end
             self._put_body(index, delimiter, body)
         self._waiting.clear()
 
@@ -235,8 +263,9 @@ class _Reader:
             self._at += 1
 
     def _word(self) -> Word:
-        text, start = self._text, self._at
+        text = self._text
         parts: list[str] = []
+        unquoted: list[str] = []
         opened = glob = quoted = False
         while self._at < len(text) and text[self._at] not in _BREAKS:
             char = text[self._at]
@@ -252,18 +281,21 @@ class _Reader:
             elif char == '"':
                 self._at += 1
                 opened, quoted = self._double(parts) or opened, True
-            elif char == "$" and text[self._at + 1 : self._at + 2] == "'":
+            elif text.startswith("$'", self._at):
                 self._ansi(parts)
                 quoted = True
+            elif text.startswith('$"', self._at):
+                self._at += 1
             elif char in "$`":
                 opened = self._expansion(parts) or opened
             else:
                 glob = glob or char in "*?["
                 parts.append(char)
+                unquoted.append(char)
                 self._at += 1
-        bare = text[start : self._at] if not quoted else ""
         # Braces and the home folder are put in before anything else, and could make any word.
-        opened = opened or bool(re.search(r"\{[^{}]*(,|\.\.)[^{}]*", text[start : self._at])) or bare.startswith("~")
+        plain = "".join(unquoted)
+        opened = opened or _BRACES.search(plain) is not None or (plain.startswith("~") and parts[0] == "~")
         return Word("".join(parts), opened, glob, not quoted)
 
     def _closing(self, mark: str, at: int) -> int:

@@ -75,8 +75,9 @@ def test_deny_wins_over_auto_and_over_always() -> None:
 def test_always_holds_for_the_same_tool_and_subject_only() -> None:
     policy = Policy("ask")
     policy.remember("shell", subject_of("shell", {"command": "git status\n"}))
-    assert policy.decide("command", "shell", subject_of("shell", {"command": "git status"})).outcome == "allow"
-    for other in ("git status && rm -rf x", "git\nstatus", "git  status"):
+    for same in ("git status", "git  status", "git 'status'"):
+        assert policy.decide("command", "shell", same).outcome == "allow"
+    for other in ("git status && rm -rf x", "git\nstatus", "git 'status x'"):
         assert policy.decide("command", "shell", other).outcome == "ask"
     assert policy.decide("command", "checks", "git status").outcome == "ask"
 
