@@ -213,6 +213,12 @@ def managed_file(env: Mapping[str, str]) -> Path:
     return config_dir(env) / "managed.toml"
 
 
+def settings_files(env: Mapping[str, str], workspace: Path | None) -> tuple[Path, ...]:
+    """The files that `load` reads, whether or not they exist."""
+    files = (managed_file(env), config_dir(env) / "config.toml")
+    return files if workspace is None else (*files, workspace / ".loopline" / "config.toml")
+
+
 def keep_setting(env: Mapping[str, str], key: str, value: str | tuple[str, ...] | None) -> None:
     """Write one key of `managed_file`; None forgets it. Raises ConfigError if the file can't be written."""
     kept = {**dict(_read(managed_file(env))), key: value}

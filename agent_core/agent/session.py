@@ -14,15 +14,15 @@ from typing import Any
 import msgspec
 
 from agent_core.agent import inbox
-from agent_core.agent.approvals import Policy
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
 from agent_core.agent.compaction import Compactor
 from agent_core.agent.context import SessionContext
 from agent_core.agent.fragments import message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox, Input
-from agent_core.agent.limits import Limits, Spent
+from agent_core.agent.limits import Spent
 from agent_core.agent.questions import Questions
+from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.agent.updates import Front, InputTaken, Notice, TurnBegan, TurnEnded
@@ -31,7 +31,6 @@ from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, TurnFinished, TurnStarted
-from agent_core.telemetry.prices import LIST_PRICES, PriceTable
 from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace import Workspace
@@ -46,10 +45,8 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     model: Model
     toolbox: Toolbox
     workspace: Workspace
-    policy: Policy
+    terms: Terms
     questions: Questions
-    limits: Limits
-    prices: PriceTable = LIST_PRICES
     model_name: str
     instructions: str
     roots: tuple[Path, ...]
@@ -97,6 +94,14 @@ class Session:
     def model(self) -> str:
         return self._request.model
 
+    def use_model(self, name: str) -> None:
+        """From the next turn on; the conversation is then sent in full once."""
+        self._request = msgspec.structs.replace(self._request, model=name)
+
+    def change_terms(self, terms: Terms) -> None:
+        """From the next call and the next approval on, also of a turn that runs."""
+        self._parts.terms.take(terms)
+
     @property
     def running(self) -> TurnHandle | None:
         """The turn that runs now."""
@@ -118,7 +123,7 @@ class Session:
         self._take_up()
         if not len(parts.history.items):
             parts.history.append(await parts.context.opening())
-        if parts.limits.cost_usd and not parts.prices.knows(self.model):
+        if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):
             text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
             parts.front(Notice(severity="warning", text=text))
         await parts.model.prewarm(self._request)
@@ -231,7 +236,7 @@ class Session:
                 session=self.id,
                 turn=turn_id,
                 toolbox=parts.toolbox,
-                policy=parts.policy,
+                terms=parts.terms,
                 questions=parts.questions,
                 stages=stages,
                 emitter=parts.emitter,
@@ -240,8 +245,8 @@ class Session:
             ),
             context=parts.context,
             compactor=parts.compactor,
-            spent=Spent(model=self.model, prices=parts.prices),
-            limits=parts.limits,
+            spent=Spent(model=self.model, prices=parts.terms.prices),
+            terms=parts.terms,
             stages=stages,
             clock=parts.clock,
             front=parts.front,

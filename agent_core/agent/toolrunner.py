@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals import Decision, Policy, Question, subject_of
+from agent_core.agent.approvals import Decision, Question, subject_of
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.questions import Questions
+from agent_core.agent.terms import Terms
 from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
 from agent_core.clock import Clock, new_id
 from agent_core.telemetry.emitter import Emitter
@@ -26,7 +27,7 @@ MAX_LEFT_LINES = 50
 
 
 class ToolRunner:
-    """Belongs to one turn; borrows the session's toolbox and policy."""
+    """Belongs to one turn; borrows the session's toolbox and terms."""
 
     def __init__(
         self,
@@ -34,7 +35,7 @@ class ToolRunner:
         session: str,
         turn: str,
         toolbox: Toolbox,
-        policy: Policy,
+        terms: Terms,
         questions: Questions,
         stages: StageClock,
         emitter: Emitter,
@@ -42,7 +43,7 @@ class ToolRunner:
         front: Front,
     ) -> None:
         self._session, self._turn = session, turn
-        self._toolbox, self._policy, self._questions = toolbox, policy, questions
+        self._toolbox, self._terms, self._questions = toolbox, terms, questions
         self._stages, self._emitter, self._clock, self._front = stages, emitter, clock, front
         self._lines: dict[str, deque[str]] = {}
         self.kinds: dict[str, Kind] = {spec.name: spec.kind for spec in toolbox.specs}
@@ -109,7 +110,7 @@ class ToolRunner:
         if kind is None:
             return None  # an unknown tool has no effect; the toolbox answers it with what exists
         subject = subject_of(call.name, _object(call.arguments))
-        verdict = self._policy.decide(kind, call.name, subject)
+        verdict = self._terms.policy.decide(kind, call.name, subject)
         if verdict.outcome == "allow":
             return None
         if verdict.outcome == "deny":
@@ -119,7 +120,7 @@ class ToolRunner:
         if decision is None:
             return _denied("nobody can approve commands here; run with `--approve auto`, or in a terminal")
         if decision == "always":
-            self._policy.remember(call.name, subject)
+            self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")
 
     async def _ask(self, question: Question) -> Decision | None:

@@ -14,8 +14,9 @@ from agent_core.agent.context import SessionContext
 from agent_core.agent.fragments import broken_off, message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox
-from agent_core.agent.limits import Limits, Spent, check
+from agent_core.agent.limits import Spent, check
 from agent_core.agent.notices import notice_of
+from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.updates import Front, TextDone, TextPiece, TextVoided
 from agent_core.clock import Clock, new_id
@@ -54,7 +55,7 @@ class Turn:
         context: SessionContext,
         compactor: Compactor,
         spent: Spent,
-        limits: Limits,
+        terms: Terms,
         stages: StageClock,
         clock: Clock,
         front: Front,
@@ -62,7 +63,7 @@ class Turn:
     ) -> None:
         self._inbox = inbox
         self._turn, self._request, self._history = turn, request, history
-        self._model, self._tools, self._limits = model, tools, limits
+        self._model, self._tools, self._terms = model, tools, terms
         self._context, self._compactor, self._spent = context, compactor, spent
         self._stages, self._clock, self._front = stages, clock, front
         self._started_ns = clock.mono_ns()
@@ -78,7 +79,7 @@ class Turn:
         while True:
             self._history.append([message("user", text) for text in self._inbox.take()], self._turn)
             self._spent.wall_s = (self._clock.mono_ns() - self._started_ns) / 1e9
-            check(self._spent, self._limits)
+            check(self._spent, self._terms.limits)
             items = await self._call()
             calls = calls_of(items)
             if calls:

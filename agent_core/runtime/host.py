@@ -18,9 +18,10 @@ from agent_core.agent.limits import Limits
 from agent_core.agent.questions import Questions
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.surroundings import Surroundings
+from agent_core.agent.terms import Terms
 from agent_core.agent.updates import Front, Notice, SessionOpened, no_front
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
-from agent_core.config import Loaded, config_dir, load, runtime_dir, state_dir
+from agent_core.config import Loaded, Settings, config_dir, load, runtime_dir, settings_files, state_dir
 from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
@@ -32,6 +33,7 @@ from agent_core.runtime.control import HostedSessions
 from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import EMBEDDED_URL, Endpoint, choose, completed
 from agent_core.runtime.fronts import Fronts
+from agent_core.runtime.reload import FileWatch, Reloader
 from agent_core.runtime.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.runtime.telemetry import telemetry
 from agent_core.telemetry.emitter import Sink
@@ -103,7 +105,7 @@ async def host_session(
         loaded = as_it_was(loaded, header, states / "sessions" / f"{session_id}.jsonl")
     settings = loaded.settings
     endpoint = await completed(choose(settings, options.env))
-    prices = LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings")
+    terms_of(settings)  # what can't be used is told before anything starts
     prompt = instructions(config_dir(options.env))
 
     async with AsyncExitStack() as stack:
@@ -150,10 +152,8 @@ async def host_session(
                 model=model,
                 toolbox=toolbox,
                 workspace=workspace,
-                policy=Policy(settings.approve, settings.deny),
+                terms=terms_of(settings),
                 questions=Questions(approver, remote=options.remote_approvals),
-                limits=Limits.of(settings),
-                prices=prices,
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,
@@ -166,12 +166,16 @@ async def host_session(
                 options=create_options(endpoint, settings, session_id),
             )
         )
+        watch = _watch(options, roots[0], loaded, header, session, fronts)
+        stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
         await _offer_control(stack, options, session, fronts, settings.project, lock, clock)
         for key, path in loaded.ignored:
             fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
         await session.open()
+        watch.start()
+        stack.callback(watch.stop)
         yield Hosted(session=session, fronts=fronts, workspace=workspace, loaded=loaded, endpoint=endpoint)
 
 
@@ -196,12 +200,47 @@ async def _offer_control(
     lock.write(_holder(clock, str(server.path)))
 
 
+def _watch(
+    options: HostOptions,
+    workspace: Path,
+    loaded: Loaded,
+    header: SessionHeader | None,
+    session: Session,
+    fronts: Fronts,
+) -> FileWatch:
+    """Settings files as they change, applied to the session where that is possible. Not started yet."""
+
+    def load_again() -> Loaded:
+        again = load(workspace=workspace, flags=options.flags, env=options.env)
+        return again if header is None else as_it_was(again, header, Path(header.id))
+
+    def apply(settings: Settings) -> None:
+        session.change_terms(terms_of(settings))
+        if settings.model is not None and settings.model != session.model:
+            session.use_model(settings.model)
+
+    def tell(text: str, wrong: bool) -> None:
+        fronts(Notice(severity="error" if wrong else "info", text=text))
+
+    reloader = Reloader(loaded, load_again, apply, tell)
+    return FileWatch(settings_files(options.env, workspace), reloader.reload)
+
+
 def _warner(fronts: Fronts) -> Callable[[str], None]:
     return lambda text: fronts(Notice(severity="warning", text=text))
 
 
 def _holder(clock: Clock, socket: str | None) -> Holder:
     return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
+
+
+def terms_of(settings: Settings) -> Terms:
+    """Raises ConfigError for prices that are none."""
+    return Terms(
+        policy=Policy(settings.approve, settings.deny),
+        limits=Limits.of(settings),
+        prices=LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings"),
+    )
 
 
 def _roots(options: HostOptions, header: SessionHeader | None) -> tuple[Path, ...]:

@@ -19,6 +19,7 @@ from agent_core.agent.limits import Limits
 from agent_core.agent.questions import Questions
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.surroundings import Surroundings
+from agent_core.agent.terms import Terms
 from agent_core.agent.updates import Notice, Update
 from agent_core.config import Approve
 from agent_core.model.session import ModelSession
@@ -151,10 +152,8 @@ async def working(
         model=port,
         toolbox=toolbox,  # type: ignore[arg-type]  # all of its methods, by delegation
         workspace=workspace,
-        policy=Policy(approve),
+        terms=Terms(policy=Policy(approve), limits=limits or Limits(), prices=prices),
         questions=Questions(approver, remote=remote),
-        limits=limits or Limits(),
-        prices=prices,
         model_name=model,
         instructions="Be brief.",
         roots=(project,),

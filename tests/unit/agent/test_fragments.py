@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.agent.fragments import MAX_TOKENS, Fragment, broken_off, capped, cut, listed, message, tokens_of
@@ -24,6 +24,7 @@ def test_the_estimate_is_not_below_what_a_tokenizer_counts(path: Path) -> None:
     assert tokens_of(text) >= len(TOKENIZER.encode(text))
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=400), st.integers(min_value=20, max_value=100))
 def test_what_is_cut_is_within_its_bound_and_a_prefix(text: str, bound: int) -> None:
     kept = cut(text, bound)
@@ -39,7 +40,8 @@ def test_text_is_cut_at_a_line_where_that_loses_little() -> None:
     assert cut("x" * 1000, 60).startswith("x" * 100)
 
 
-@given(st.lists(st.text(max_size=60), max_size=200))
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=60), max_size=100))
 def test_a_list_keeps_within_its_bound_and_says_what_is_missing(lines: list[str]) -> None:
     lines = [line.replace("\n", " ") for line in lines]
     text = listed("documents", "Open:", lines)

@@ -1,0 +1,148 @@
+"""Settings files as they change: read again while a session lives, and applied where that is possible.
+
+A file that can't be used is named with its key, and the settings from before stay in force.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from agent_core.config import SETTINGS, Loaded, Settings
+from agent_core.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+STEP_MS: Final = 50
+SETTLE_MS: Final = 200
+"""An editor writes a file in several steps; they are taken together within this time."""
+
+LOOK_EVERY_MS: Final = 1_000
+"""How often the files are looked at without being told: not every file system tells."""
+
+LIVE: Final = frozenset({"approve", "deny", "max_calls", "max_minutes", "max_tokens", "max_cost", "max_repeats",
+                         "prices", "model"})  # fmt: skip
+"""Fields that a session takes over while it lives; the others count from the next session on."""
+
+
+class FileWatch:
+    """Calls `changed` on the event loop when one of `files` may have changed; they need not exist yet. `start` it."""
+
+    def __init__(self, files: Iterable[Path], changed: Callable[[], None]) -> None:
+        self._files, self._changed = tuple(files), changed
+        self._loop = asyncio.get_running_loop()
+        self._stop = threading.Event()
+        self._seen = self._stamps()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="loopline-settings", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to end, which takes `STEP_MS`; `join` waits for that."""
+        self._stop.set()
+
+    async def join(self) -> None:
+        # A thread that is inside the watching library when the interpreter ends would end the process with a fault.
+        self._stop.set()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                self._watch()
+        except (OSError, RuntimeError) as error:
+            # No more watches to be had, or the loop is gone: settings then count from the next session on.
+            log.info("settings files are not watched: %s", type(error).__name__)
+
+    def _watch(self) -> None:
+        """Until a folder came or went, which changes what is to be watched."""
+        from watchfiles import watch
+
+        folders = self._folders()
+        names = {str(path) for file in self._files for path in (file, *file.parents) if path not in folders}
+        for _ in watch(
+            *folders,
+            watch_filter=lambda _, path: path in names,
+            stop_event=self._stop,
+            step=STEP_MS,
+            debounce=SETTLE_MS,
+            rust_timeout=LOOK_EVERY_MS,
+            yield_on_timeout=True,
+            recursive=False,
+        ):
+            # What counts is how the files are: a change while nothing was watched is seen as well.
+            if (stamps := self._stamps()) != self._seen:
+                self._seen = stamps
+                self._loop.call_soon_threadsafe(self._changed)
+            if self._folders() != folders:
+                return
+
+    def _folders(self) -> set[Path]:
+        return {_existing(file.parent) for file in self._files}
+
+    def _stamps(self) -> list[tuple[int, int, int] | None]:
+        return [_stamp(file) for file in self._files]
+
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _existing(folder: Path) -> Path:
+    """`folder`, or the nearest one above it that exists."""
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
+class Reloader:
+    """Reads the settings again when asked to. `apply` gets good ones that differ; `tell` a line for the user.
+
+    `load` reads all layers and raises ConfigError.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        load: Callable[[], Loaded],
+        apply: Callable[[Settings], None],
+        tell: Callable[[str, bool], None],
+    ) -> None:
+        self.loaded = loaded
+        self._load, self._apply, self._tell = load, apply, tell
+        self._complaint = ""
+
+    def reload(self) -> None:
+        before = self.loaded.settings
+        try:
+            loaded = self._load()
+            if loaded.settings != before:
+                self._apply(loaded.settings)
+        except ConfigError as error:
+            if error.message != self._complaint:
+                self._complaint = error.message
+                self._tell(f"{error.message}; the settings from before stay in force", True)
+            return
+        self._complaint = ""
+        self.loaded = loaded
+        if changed := _changed(before, loaded.settings):
+            self._tell(f"settings changed: {', '.join(changed)}", False)
+
+
+def _changed(before: Settings, after: Settings) -> Sequence[str]:
+    words = []
+    for setting in SETTINGS:
+        if getattr(before, setting.field) != (now := getattr(after, setting.field)):
+            later = "" if setting.field in LIVE else " from the next session on"
+            words.append(f"{setting.key} is {now!r}{later}" if isinstance(now, str | int | float) else
+                         f"{setting.key}{later}")  # fmt: skip
+    return words
