@@ -20,6 +20,7 @@ from agent_core.errors import ConfigError
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
 CompactBy = Literal["auto", "service", "local"]
+SandboxChoice = Literal["auto", "off"]
 
 TARGETS = ("ttft_ms", "tpot_ms", "overhead_ms", "turn_ms")
 """What a target can be set for: time to first token, time per output token, overhead of a call, a whole turn."""
@@ -33,12 +34,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     model: str | None = None
     approve: Approve = "ask"
+    approve_read: Approve = "auto"
+    approve_edit: Approve = "auto"
+    approve_command: Approve = "ask"
     transport: TransportPolicy = "auto"
     websocket_share: float = 1.0
     project: str | None = None
     python: str | None = None
     trusted: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    sandbox: SandboxChoice = "auto"
+    sandbox_network: bool = False
+    sandbox_visible: tuple[str, ...] = ()
+    checkpoint_mb: int = 256
     hub_url: str | None = None
     telemetry_content: bool = False
     targets: Mapping[str, float] = msgspec.field(default_factory=dict)
@@ -149,6 +158,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="approve", field="approve", env="LOOPLINE_APPROVE", parse=_choice(get_args(Approve)), workspace=True,
             expected="auto, ask or never",
             doc="ask: commands ask first. auto: nothing asks. never: what would ask is denied."),
+    *(Setting(key=f"approvals.{kind}", field=f"approve_{kind}", parse=_choice(get_args(Approve)), workspace=True,
+              expected="auto, ask or never",
+              doc=f"Tools that {does}. auto: free. ask: as `approve` says. never: denied.")
+      for kind, does in (("read", "read files"), ("edit", "edit files"), ("command", "run commands"))),
     Setting(key="transport", field="transport", parse=_choice(get_args(TransportPolicy)),
             expected="auto, websocket or http", doc="auto: WebSocket, and HTTP while WebSocket can't be had."),
     Setting(key="websocket_share", field="websocket_share", parse=_number(0, 1),
@@ -159,6 +172,16 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a path or name of a Python interpreter", doc="Interpreter that runs the project's tests."),
     Setting(key="trusted", field="trusted", parse=_texts,
             expected="a list of folders", doc="Folders that may configure or start things by themselves."),
+    Setting(key="allow", field="allow", parse=_texts,
+            expected="a list of command patterns", doc="Commands that go ahead where they would ask."),
+    Setting(key="sandbox", field="sandbox", parse=_choice(get_args(SandboxChoice)),
+            expected="auto or off", doc="auto: commands run in a sandbox where the system has one."),
+    Setting(key="sandbox_network", field="sandbox_network", parse=_switch,
+            expected="true or false", doc="Commands in the sandbox may use the network."),
+    Setting(key="sandbox_visible", field="sandbox_visible", parse=_texts,
+            expected="a list of paths", doc="Secret files or folders that commands in the sandbox may read."),
+    Setting(key="checkpoints.mb", field="checkpoint_mb", parse=_count,
+            expected="a whole number, 0 or more", doc="Megabytes kept on disk for undoing turns. 0: no undo."),
     Setting(key="deny", field="deny", parse=_texts, workspace=True,
             expected="a list of command patterns", doc="Commands that are always denied."),
     Setting(key="hub.url", field="hub_url", env="LOOPLINE_HUB_URL", parse=_url,
@@ -333,10 +356,10 @@ def _known(key: str, path: Path) -> Setting:
 
 
 def _loosens(setting: Setting, value: Any, values: Mapping[str, Any]) -> bool:
-    """Whether a workspace's `approve` would ask less than the user's own."""
-    if setting.key != "approve":
+    """Whether a workspace's `approve` or `approvals.*` would ask less than the user's own."""
+    if not setting.field.startswith("approve"):
         return False
-    present = values.get("approve", Settings().approve)
+    present = values.get(setting.field, getattr(Settings(), setting.field))
     return _STRICTNESS.get(str(value), 99) < _STRICTNESS[present]
 
 
