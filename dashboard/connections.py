@@ -61,16 +61,12 @@ class ConnectionBook:
     def __init__(self, max_connections: int) -> None:
         self._max_connections = max_connections
         self.rows: dict[str, Connection] = {}
-        self._latest = ""
         self._chained: dict[str, Connection] = {}
         """By call, where its latest attempt continued a chain."""
 
     def current(self) -> Connection | None:
         """The open connection that was used last, else the one used last; None before the first."""
-        latest = self.rows.get(self._latest)
-        if latest is not None and latest.state == "open":
-            return latest
-        return max((row for row in self.rows.values() if row.state == "open"), key=_last_ns, default=latest)
+        return max(self.rows.values(), key=lambda row: (row.state == "open", row.last_ns), default=None)
 
     def newest_first(self) -> list[Connection]:
         """Open ones first, then by last use."""
@@ -84,7 +80,7 @@ class ConnectionBook:
             row = Connection(connection=event.connection, source=event.source, session=event.session)
             self.rows[event.connection] = row
             self._trim()
-        row.last_ns, self._latest = at_ns, event.connection
+        row.last_ns = max(row.last_ns, at_ns)
         if event.lane is not None and len(row.lanes) < MAX_HISTORY:
             row.lanes.add(event.lane)
         match event:
@@ -135,7 +131,3 @@ class ConnectionBook:
     def _trim(self) -> None:
         while len(self.rows) > self._max_connections:
             del self.rows[next(iter(self.rows))]
-
-
-def _last_ns(row: Connection) -> int:
-    return row.last_ns

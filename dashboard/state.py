@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -100,9 +101,8 @@ class State:
         self._lines: dict[str, TurnLine] = {}
         self._running: dict[str, None] = {}
         self._rates: deque[float] = deque(maxlen=RATE_SAMPLES)
-        self._latest: CallRow | None = None
-        self._latest_ttft_ms: float | None = None
-        self._latest_cache: float | None = None
+        self._latest: dict[str, tuple[int, Any]] = {}
+        """Of the header: what was latest in time, with its instant. Sources come one after the other, not by time."""
         self._max_turns = max_turns
         self._dirty = Dirty()
 
@@ -117,7 +117,7 @@ class State:
         self.last_ns = at_ns if self.last_ns is None else max(self.last_ns, at_ns)
         self.raw.append(event)
         self.connections.apply(event, at_ns)
-        self._note_call(event)
+        self._note_call(event, at_ns)
         for finding in findings_of(event, at_ns, self.errors):
             self.errors.append(finding)
             self._dirty.errors += 1
@@ -210,15 +210,15 @@ class State:
         cost, partial = self.cost_since(since_ns)
         current = self.connections.current()
         return Header(
-            transport=self._latest.transport if self._latest is not None else None,
+            transport=self._latest_of("transport"),
             connection=current.connection if current is not None else None,
             connection_state=current.state if current is not None else None,
             connection_age_s=current.age_s(now_ns) if current is not None else None,
             rotates_in_s=current.rotates_in_s(now_ns) if current is not None else None,
             live_rate=self.rollup.live_rate(now_ns) or None,
             rates=tuple(self._rates),
-            ttft_ms=self._latest_ttft_ms,
-            cache_ratio=self._latest_cache,
+            ttft_ms=self._latest_of("ttft_ms"),
+            cache_ratio=self._latest_of("cache_ratio"),
             cost_usd=cost,
             cost_partial=partial,
             running=len(self._running),
@@ -234,10 +234,11 @@ class State:
 
     # Keeping track
 
-    def _note_call(self, event: ev.Event) -> None:
+    def _note_call(self, event: ev.Event, at_ns: int) -> None:
         if isinstance(event, ev.CallSent):
             self.savings.sent(event)
-            self._latest = self.rollup.calls.get(event.call or "") if not event.warmup else self._latest
+            if not event.warmup:
+                self._note_latest("transport", event.transport, at_ns)
             return
         if not isinstance(event, ev.CallCompleted | ev.CallFirstDelta):
             return
@@ -246,12 +247,17 @@ class State:
             return
         if isinstance(event, ev.CallCompleted):
             self.savings.completed(row)
-        if row.warmup:
-            return
-        if row.ttft_ms is not None:
-            self._latest_ttft_ms = row.ttft_ms
-        if row.cache_ratio is not None:
-            self._latest_cache = row.cache_ratio
+        if not row.warmup:
+            self._note_latest("ttft_ms", row.ttft_ms, at_ns)
+            self._note_latest("cache_ratio", row.cache_ratio, at_ns)
+
+    def _note_latest(self, name: str, value: object, at_ns: int) -> None:
+        """Known values only: an unknown one hides none."""
+        if value is not None and at_ns >= self._latest.get(name, (0, None))[0]:
+            self._latest[name] = (at_ns, value)
+
+    def _latest_of(self, name: str) -> Any:
+        return self._latest.get(name, (0, None))[1]
 
     def _mark(self, event: ev.Event) -> None:
         dirty = self._dirty

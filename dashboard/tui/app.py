@@ -66,6 +66,7 @@ class Dashboard(App[int]):
         self.desk.source = source
         self.following = Following(self.desk, open_feed, new_state)
         self.control = control
+        self.desk.can_answer = control is not None
         self._folder, self._by_hand = folder, flush_by_hand
         self._folding: Worker[None] | None = None
         for theme in THEMES:

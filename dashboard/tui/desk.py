@@ -54,6 +54,8 @@ class Desk:
         """Turns that pass the filter."""
         self.turn: str | None = None
         """The selected one."""
+        self.can_answer = True
+        """Approvals can be answered and turns cancelled from here."""
         self.tab = 0
         self.follow = True
         """Whether the newest turn is selected as it comes."""
@@ -140,7 +142,8 @@ class Desk:
         """Keys on the left as room allows, the mode on the right."""
         mode = self.mode()
         room = width - 2 - line_width(mode) - 3
-        keys = fill([((key, "accent"), (f" {word}", "dim")) for key, word in _HINTS], max(0, room), "  ")
+        hints = [hint for hint in _HINTS if self.can_answer or hint[0] not in ("a", "x")]
+        keys = fill([((key, "accent"), (f" {word}", "dim")) for key, word in hints], max(0, room), "  ")
         gap = width - 2 - line_width(keys) - line_width(mode)
         return joined([keys, mode], " " * max(1, gap))
 
@@ -182,6 +185,7 @@ class Desk:
             width=max(20, width),
             zone=self.zone,
             titles=self.titles,
+            can_answer=self.can_answer,
             raw_types=self.raw_types,
         )
 

@@ -65,6 +65,7 @@ def dashboard(
     app = Dashboard(
         open_feed, zone=UTC, source=source, control=control, folder=folder, flush_by_hand=flush_by_hand
     )  # fmt: skip
+    app.desk.can_answer = True  # drawn as for live sessions, whether or not there is one
     if theme is not None:
         app.theme = theme
     return app, feed

@@ -64,6 +64,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     zone: tzinfo = UTC
     titles: Mapping[str, str] = {}
     """What turns are called, by id, where a host told."""
+    can_answer: bool = True
+    """Whether approvals can be answered from here."""
     raw_types: str = ""
     """Text that the type or ids of a raw event must contain."""
 

@@ -59,7 +59,7 @@ def paint(look: Look) -> Page:
         (),
         ((" " * (name_cells + 1), ""), (axis_labels(axis), "dim")),
     )
-    rows = [_row(bar, axis, name_cells, times, look.width) for bar in found.bars]
+    rows = [_row(bar, axis, name_cells, times, look) for bar in found.bars]
     if found.left_out:
         rows.insert(0, Row(((f"{number(found.left_out)} earlier ones are not drawn", "dim"),)))
     return Page(fixed=fixed, rows=rows, stick=found.status is None)
@@ -155,7 +155,7 @@ def status_role(status: str | None) -> Role:
     return {"failed": "bad", "interrupted": "bad", "cancelled": "warn", None: "accent"}.get(status, "good")  # type: ignore[return-value]
 
 
-def _row(bar: Bar, axis: Axis, name_cells: int, times: int, width: int) -> Row:
+def _row(bar: Bar, axis: Axis, name_cells: int, times: int, look: Look) -> Row:
     trouble = bar.status in ("failed", "error", "denied", "deny", "timeout", "interrupted", "cancelled")
     mark = "✗" if trouble else ""
     name_role = STAGE_ROLES[bar.parts[-1][0]] if bar.parts else "other"
@@ -165,10 +165,10 @@ def _row(bar: Bar, axis: Axis, name_cells: int, times: int, width: int) -> Row:
         *bar_spans(bar, axis),
         (right(f"{mark}{' ' if mark else ''}{duration(bar.duration_ms)}", times + 1), "bad" if trouble else "dim"),
     )
-    return Row(line, key=bar.id, detail=detail(bar, width), copy=_copied(bar))
+    return Row(line, key=bar.id, detail=detail(bar, look), copy=_copied(bar))
 
 
-def detail(bar: Bar, width: int) -> tuple[Line, ...]:
+def detail(bar: Bar, look: Look) -> tuple[Line, ...]:
     """Two lines about a bar: where and how long, then what it moved."""
     status = bar.status or ("waits" if bar.kind == "approval" else "running")
     what: list[Line] = [((one_line(_name(bar), 60), "strong"),), ((status, status_role_of_bar(bar)),)]
@@ -177,16 +177,16 @@ def detail(bar: Bar, width: int) -> tuple[Line, ...]:
         labelled("took", duration(bar.duration_ms) + (" so far" if bar.running else "")),
     ]
     if bar.call is not None:
-        return wrapped([*what, *_call_times(bar.call), *_call_counts(bar.call)], width, most=2)
+        return wrapped([*what, *_call_times(bar.call), *_call_counts(bar.call)], look.width, most=2)
     if bar.tool is not None and bar.tool.output_bytes is not None:
         what.append(labelled("output", size(bar.tool.output_bytes)))
     if bar.approval is not None:
         what.append(labelled("kind", one_line(bar.approval.kind, 40)))
-        if bar.running:
+        if bar.running and look.can_answer:
             what.append((("a", "accent"), (" answers it", "dim")))
         elif bar.approval.by is not None:
             what.append(labelled("by", one_line(bar.approval.by, 40)))
-    return wrapped(what, width, most=2)
+    return wrapped(what, look.width, most=2)
 
 
 def status_role_of_bar(bar: Bar) -> Role:

@@ -111,6 +111,11 @@ def test_the_header_tells_of_the_latest_call_and_of_today() -> None:
     assert made.cost_since(NOW_NS + 2 * MINUTE_NS) == (None, False)
 
 
+def test_the_header_goes_by_time_however_sources_come() -> None:
+    by_source = sorted(FEED, key=lambda event: (event.source != "h3fa29c-4711-9c2e1d", event.source, event.seq))
+    assert State().apply_all(by_source).header(NOW_NS, 0) == state().header(NOW_NS, 0)
+
+
 def test_before_anything_is_known_the_header_says_nothing() -> None:
     header = State().header(NOW_NS, 0)
     assert (header.transport, header.connection_state, header.cost_usd) == (None, None, None)

@@ -219,3 +219,13 @@ def test_the_desk_keeps_its_selection_among_what_is_listed() -> None:
     assert desk.turns_page(40, NOW_NS).rows[1].key is None
     assert desk.midnight_ns(NOW_NS) <= NOW_NS
     assert NOW_NS - desk.midnight_ns(NOW_NS) < 86_400 * 10**9
+
+
+def test_what_can_not_be_done_from_here_is_not_offered() -> None:
+    desk = Desk(State().apply_all(FEED))
+    desk.listed(NOW_NS)
+    for can in (True, False):
+        desk.can_answer = can
+        assert ("answer approval" in text_of(desk.hints(160))) is can
+        [waiting] = [row for row in desk.panel_page(120, NOW_NS).rows if row.key == "appr_push"]
+        assert any("answers it" in text_of(line) for line in waiting.detail) is can
