@@ -211,9 +211,7 @@ class Session:
         outcome = turn.report("interrupted", "")
         try:
             parts.history.mark_turn(turn_id, "started")
-            queued, self._queued = self._queued, []
-            notes = await parts.context.before_turn()
-            parts.history.append([*notes, *(message("user", text) for text in (*queued, task))], turn_id)
+            await self._open_turn(task, turn_id)
             outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = turn.report("cancelled", "cancelled")
@@ -224,6 +222,16 @@ class Session:
             self._queued += box.abandon()
             self._finish(turn_id, outcome, stages, started_ns)
         return outcome
+
+    async def _open_turn(self, task: str, turn_id: str) -> None:
+        """Put what changed around and the user's words into the history; the words also if the turn is cancelled."""
+        notes: list[bytes] = []
+        try:
+            notes = await self._parts.context.before_turn()
+        finally:
+            queued, self._queued = self._queued, []
+            words = [message("user", text) for text in (*queued, task)]
+            self._parts.history.append([*notes, *words], turn_id)
 
     def _turn(self, turn_id: str, stages: StageClock, box: Inbox) -> Turn:
         parts = self._parts

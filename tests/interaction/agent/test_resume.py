@@ -1,0 +1,235 @@
+"""Sessions that go on: in their own folder, with their own model and service; also while another process hosts them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_core.agent.history import History, SessionHeader
+from agent_core.agent.updates import InputTaken, Notice, SessionOpened, TextPiece, TurnEnded, Update, read_update
+from agent_core.config import Loaded, Settings, load, state_dir
+from agent_core.control.lock import SessionHeld
+from agent_core.control.messages import ControlError
+from agent_core.errors import StateError, UsageError
+from agent_core.runtime.attach import attach
+from agent_core.runtime.connect import draw, transport_of
+from agent_core.runtime.host import HostOptions, host_session
+from agent_core.runtime.resume import as_it_was, read_header, roots_of
+from tests.support.cli import Done, environment, loopline, started
+from tests.support.survivors import wait_until_none
+
+HEADER = SessionHeader(id="sess_1", created="", roots=("/w",), model="old", base_url="http://127.0.0.1:9/v1")
+
+
+def effective(tmp_path: Path, header: SessionHeader, config: str = "", **given: Any) -> Settings:
+    env = {"XDG_CONFIG_HOME": str(tmp_path)} | given.pop("env", {})
+    (tmp_path / "loopline").mkdir(exist_ok=True)
+    (tmp_path / "loopline" / "config.toml").write_text(config)
+    loaded: Loaded = as_it_was(load(env=env, flags=given), header, tmp_path / "x.jsonl")
+    return loaded.settings
+
+
+def test_a_session_keeps_its_model_and_service_where_nobody_says_otherwise(tmp_path: Path) -> None:
+    kept = effective(tmp_path, HEADER, 'model = "new"\nbase_url = "http://new.example/v1"\n')
+    assert (kept.model, kept.base_url) == ("old", "http://127.0.0.1:9/v1")
+    flagged = effective(tmp_path, HEADER, model="other")
+    assert (flagged.model, flagged.base_url) == ("other", "http://127.0.0.1:9/v1")
+    moved = effective(tmp_path, HEADER, env={"LOOPLINE_BASE_URL": "http://env.example/v1", "LOOPLINE_MODEL": "m"})
+    assert (moved.model, moved.base_url) == ("m", "http://env.example/v1")
+    elsewhere = effective(tmp_path, HEADER, base_url="http://flag.example/v1")
+    assert (elsewhere.model, elsewhere.base_url) == (None, "http://flag.example/v1")
+
+
+def test_a_session_of_the_embedded_service_stays_there(tmp_path: Path) -> None:
+    embedded = SessionHeader(id="sess_1", created="", roots=(), model="repair", base_url="")
+    assert effective(tmp_path, embedded, 'base_url = "http://new.example/v1"\n').base_url == ""
+    unknown = SessionHeader(id="sess_1", created="", roots=(), model="repair")
+    assert effective(tmp_path, unknown, 'base_url = "http://n.example/v1"\n').base_url == "http://n.example/v1"
+
+
+def test_folders_that_are_gone_and_names_that_are_none_are_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="/w, which is gone"):
+        roots_of(HEADER)
+    with pytest.raises(UsageError):
+        read_header(tmp_path, "../../etc/passwd")
+    with pytest.raises(StateError):
+        read_header(tmp_path, "sess_none")
+
+
+def test_a_share_of_sessions_uses_the_websocket_and_stays_with_it() -> None:
+    ids = [f"sess_{n}" for n in range(4_000)]
+    assert all(0 <= draw(session) < 1 for session in ids)
+    for share in (0.0, 0.25, 1.0):
+        settings = Settings(websocket_share=share)
+        chosen = [transport_of(settings, session) for session in ids]
+        assert abs(chosen.count("auto") / len(ids) - share) < 0.03
+        assert chosen == [transport_of(settings, session) for session in ids]
+    assert transport_of(Settings(websocket_share=0.0, transport="websocket"), "sess_1") == "websocket"
+
+
+async def test_a_session_is_resumed_in_its_folder_and_a_turn_that_was_cut_off_is_called_interrupted(
+    tmp_path: Path,
+) -> None:
+    env = environment(tmp_path / "home")
+    project = tmp_path / "project"
+    project.mkdir()
+    options = HostOptions(roots=(project,), client="test", flags={"model": "scripted"}, env=env)
+    async with host_session(options) as hosted:
+        session = hosted.session.id
+        assert (await hosted.session.run_turn("hello")).status == "completed"
+    path = state_dir(env) / "sessions" / f"{session}.jsonl"
+    history = History.load(path)
+    history.mark_turn("turn_cut", "started")
+    history.append([b'{"type":"function_call","call_id":"call_cut","name":"read","arguments":"{}"}'], "turn_cut")
+    history.close()
+    again = HostOptions(roots=(), client="test", resume=session, as_it_was=True, env=env)
+    async with host_session(again) as hosted:
+        assert hosted.workspace.root == project.resolve()
+        assert hosted.session.model == "scripted"
+        assert (await hosted.session.run_turn("go on")).status == "completed"
+    history = History.read(path)
+    assert [record.status for record in history.turns] == [
+        "started", "completed", "started", "interrupted", "started", "completed",
+    ]  # fmt: skip
+    (cut,) = [item for item in map(json.loads, history.items.raw(0)) if item.get("call_id") == "call_cut"
+              and item["type"].endswith("_output")]  # fmt: skip
+    assert cut["output"].startswith("interrupted")
+
+
+class Seen:
+    def __init__(self) -> None:
+        self.updates: list[Update] = []
+        self._more = asyncio.Event()
+
+    def __call__(self, update: Update) -> None:
+        self.updates.append(update)
+        self._more.set()
+
+    async def until(self, kind: type[Update]) -> Update:
+        async with asyncio.timeout(30):
+            while not (found := [update for update in self.updates if isinstance(update, kind)]):
+                self._more.clear()
+                await self._more.wait()
+        return found[0]
+
+
+async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_path: Path) -> None:
+    env = environment(tmp_path / "home")
+    (tmp_path / "project").mkdir()
+    here, there = Seen(), Seen()
+    options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted:slow"}, env=env)
+    async with host_session(options, front=here) as hosted:
+        session = hosted.session.id
+        with pytest.raises(SessionHeld) as held:
+            async with host_session(HostOptions(roots=(), client="x", resume=session, as_it_was=True, env=env)):
+                pass
+
+        async def nobody_here(question: object) -> None:
+            return None
+
+        async with attach(held.value, session, front=there, approver=nobody_here) as attached:
+            with pytest.raises(ControlError, match="no turn yet"):
+                await attached.say("hello?")
+            handle = hosted.session.start_turn("talk")
+            await here.until(TextPiece)
+            said = await attached.say("and one thing more")
+            assert (said.fate, said.turn) == ("steered", handle.turn)
+            end = await attached.end_of(handle.turn)
+            assert end is not None and end.status == "completed"
+            assert (await attached.say("for later")).fate == "queued"
+            assert isinstance(await there.until(SessionOpened), SessionOpened)
+            taken = [update for update in there.updates if isinstance(update, InputTaken)]
+            assert [(update.text, update.fate) for update in taken][:1] == [("and one thing more", "steered")]
+
+            handle = hosted.session.start_turn("talk again")
+            waiting = asyncio.ensure_future(attached.end_of(handle.turn))
+            await asyncio.sleep(0)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            async with asyncio.timeout(5):
+                assert (await handle.done).status == "cancelled"
+    texts = b"".join(History.read(state_dir(env) / "sessions" / f"{session}.jsonl").items.raw(0))
+    assert texts.count(b"and one thing more") == texts.count(b"for later") == 1
+
+
+async def test_a_host_that_ends_is_noticed(tmp_path: Path) -> None:
+    env = environment(tmp_path / "home")
+    (tmp_path / "project").mkdir()
+    seen = Seen()
+    options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, env=env)
+    host = host_session(options)
+    hosted = await host.__aenter__()
+    held = None
+    try:
+        async with host_session(HostOptions(roots=(), client="x", resume=hosted.session.id, as_it_was=True, env=env)):
+            pass
+    except SessionHeld as error:
+        held = error
+    assert held is not None
+    async with attach(held, hosted.session.id, front=seen, approver=_nobody) as attached:
+        waiting = asyncio.ensure_future(attached.end_of("turn_1"))
+        await seen.until(SessionOpened)
+        await host.__aexit__(None, None, None)
+        async with asyncio.timeout(10):
+            assert await waiting is None
+
+
+async def _nobody(question: object) -> None:
+    return None
+
+
+def _session_of(process: subprocess.Popen[str]) -> tuple[str, list[dict[str, Any]]]:
+    """Read the process's lines until its model speaks; the session's id."""
+    assert process.stdout is not None
+    lines: list[dict[str, Any]] = []
+    while not lines or lines[-1]["type"] != "text.delta":
+        lines.append(json.loads(process.stdout.readline()))
+    return next(line["session"] for line in lines if line["type"] == "session"), lines
+
+
+def test_a_second_process_attaches_says_its_task_and_ends_as_the_turn_does(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(home)
+    (tmp_path / "project").mkdir()
+    host = started("run", "talk", "-w", str(tmp_path / "project"), "--model", "scripted:slow", "--json", env=env)
+    session, _ = _session_of(host)
+    second: Done = loopline("run", "and this", "--resume", session, "--json", env=env)
+    rest, err = host.communicate(timeout=60)
+    assert host.returncode == second.code == 0, (err, second.err)
+    assert second.summary["status"] == "completed" and second.summary["calls"] >= 3
+    assert second.summary["connections"] == 1
+    ends = [line for line in map(json.loads, rest.splitlines()) if line["type"] == "turn.finished"]
+    assert [line for line in second.lines if line["type"] == "turn.finished"] == ends
+    assert any(line["type"] == "notice" and "attached to process" in line["text"] for line in second.lines)
+    summary = json.loads(rest.splitlines()[-1])
+    for figure in ("calls", "input_tokens", "output_tokens", "bytes_up"):
+        warm_up = 0 if figure != "bytes_up" else summary[figure] - second.summary[figure]
+        assert second.summary[figure] + warm_up == summary[figure]
+    assert wait_until_none(home, 5) == {}
+
+
+def test_a_dead_hosts_session_is_taken_over(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    env = environment(home)
+    (tmp_path / "project").mkdir()
+    host = started("run", "talk", "-w", str(tmp_path / "project"), "--model", "scripted:slow", "--json", env=env)
+    session, _ = _session_of(host)
+    host.kill()
+    host.communicate(timeout=10)
+    second = loopline("run", "go on", "--resume", session, "--model", "scripted", "--json", env=env)
+    assert second.code == 0, second.err
+    history = History.read(Path(env["XDG_STATE_HOME"]) / "loopline" / "sessions" / f"{session}.jsonl")
+    assert [record.status for record in history.turns] == ["started", "interrupted", "started", "completed"]
+    assert wait_until_none(home, 5) == {}
+
+
+def test_an_update_of_a_newer_version_is_passed_over() -> None:
+    assert read_update(b'{"type":"hologram","turn":"t"}') is None
+    assert read_update(b'{"type":"notice","severity":"info","text":"x"}') == Notice(severity="info", text="x")
+    end = TurnEnded(turn="t", status="failed", text="x", duration_ms=1.0)
+    assert read_update(b'{"type":"turn.finished","turn":"t","status":"failed","text":"x","duration_ms":1.0}') == end
