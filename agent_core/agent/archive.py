@@ -72,7 +72,11 @@ class Archive:
         source = self.load(session)
         header = msgspec.structs.replace(source.header, id=new_id("sess"), created=created)
         copy = History.create(self._folder, header)
-        copy.append(source.items.raw(0))
+        copy.append(source.items.raw(0)[: source.items.start])
+        if source.items.start:
+            copy.compact(source.context(), "fork")
+        else:
+            copy.append(source.context())
         copy.append_record(TitleRecord(title=f"fork of {source.title or session}"))
         copy.close()
         return header.id
