@@ -115,7 +115,14 @@ class ToolRunner:
             return None
         if verdict.outcome == "deny":
             return _denied(f"denied by {verdict.rule}")
-        question = Question(approval=new_id("appr"), kind=kind, name=call.name, subject=subject)
+        question = Question(
+            approval=new_id("appr"),
+            kind=kind,
+            name=call.name,
+            subject=subject,
+            rule=verdict.rule,
+            always=verdict.always,
+        )
         decision = await self._ask(question)
         if decision is None:
             return _denied("nobody can approve commands here; run with `--approve auto`, or in a terminal")
@@ -150,6 +157,7 @@ class ToolRunner:
                     kind=question.kind,
                     decision="withdrawn" if withdrawn else decision or "deny",
                     waited_ms=(closed_ns - opened_ns) / 1e6,
+                    rule=question.rule,
                 )
             )
             self._front(ApprovalEnded(turn=self._turn, approval=question.approval, decision=outcome))

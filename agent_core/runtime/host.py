@@ -13,6 +13,7 @@ import msgspec
 from agent_core.agent.approvals import Approver, Policy, nobody
 from agent_core.agent.compaction import Compactor
 from agent_core.agent.context import SessionContext, instructions
+from agent_core.agent.grants import Grants
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
 from agent_core.agent.questions import Questions
@@ -120,6 +121,7 @@ async def host_session(
         history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
         stack.callback(history.close)
         workspace = Workspace(roots, documents=documents)
+        grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
             workspace,
             python=options.python or settings.python,
@@ -152,7 +154,7 @@ async def host_session(
                 model=model,
                 toolbox=toolbox,
                 workspace=workspace,
-                terms=terms_of(settings),
+                terms=terms_of(settings, workspace, grants),
                 questions=Questions(approver, remote=options.remote_approvals),
                 model_name=endpoint.model,
                 instructions=prompt,
@@ -166,7 +168,7 @@ async def host_session(
                 options=create_options(endpoint, settings, session_id),
             )
         )
-        watch = _watch(options, roots[0], loaded, header, session, fronts)
+        watch = _watch(options, roots[0], loaded, header, session, fronts, lambda new: terms_of(new, workspace, grants))
         stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
         await _offer_control(stack, options, session, fronts, settings.project, lock, clock)
@@ -207,6 +209,7 @@ def _watch(
     header: SessionHeader | None,
     session: Session,
     fronts: Fronts,
+    terms: Callable[[Settings], Terms],
 ) -> FileWatch:
     """Settings files as they change, applied to the session where that is possible. Not started yet."""
 
@@ -215,7 +218,7 @@ def _watch(
         return again if header is None else as_it_was(again, header, Path(header.id))
 
     def apply(settings: Settings) -> None:
-        session.change_terms(terms_of(settings))
+        session.change_terms(terms(settings))
         if settings.model is not None and settings.model != session.model:
             session.use_model(settings.model)
 
@@ -234,10 +237,18 @@ def _holder(clock: Clock, socket: str | None) -> Holder:
     return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
 
 
-def terms_of(settings: Settings) -> Terms:
+def terms_of(settings: Settings, workspace: Workspace | None = None, grants: Grants | None = None) -> Terms:
     """Raises ConfigError for prices that are none."""
     return Terms(
-        policy=Policy(settings.approve, settings.deny),
+        policy=Policy(
+            settings.approve,
+            settings.deny,
+            allow=settings.allow,
+            kinds={"read": settings.approve_read, "edit": settings.approve_edit, "command": settings.approve_command},
+            roots=workspace.roots if workspace is not None else (),
+            inside=workspace.may_write if workspace is not None else lambda path: False,
+            grants=grants,
+        ),
         limits=Limits.of(settings),
         prices=LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings"),
     )

@@ -24,8 +24,8 @@ SETTLE_MS: Final = 200
 LOOK_EVERY_MS: Final = 1_000
 """How often the files are looked at without being told: not every file system tells."""
 
-LIVE: Final = frozenset({"approve", "deny", "max_calls", "max_minutes", "max_tokens", "max_cost", "max_repeats",
-                         "prices", "model"})  # fmt: skip
+LIVE: Final = frozenset({"approve", "approve_read", "approve_edit", "approve_command", "allow", "deny", "max_calls",
+                         "max_minutes", "max_tokens", "max_cost", "max_repeats", "prices", "model"})  # fmt: skip
 """Fields that a session takes over while it lives; the others count from the next session on."""
 
 

@@ -280,6 +280,14 @@ class Workspace:
         if ".git" in at.relative.lower().split("/"):
             raise ToolError(f"{at.shown} belongs to git; tools don't write there", code="denied_path")
 
+    def may_write(self, given: str) -> bool:
+        """Whether a command may write to this path: inside a root, links followed, and not closed to tools."""
+        try:
+            self.check_writable(self.resolve(given))
+        except ToolError:
+            return False
+        return True
+
     def kind(self, at: Location) -> str | None:
         """ "file", "directory", another kind in words, or None if there is nothing."""
         try:
