@@ -18,7 +18,7 @@ from agent_core.protocol.lanes import Head, Outcome, Relation
 from agent_core.protocol.server_connection import LIMIT_CODE
 from agent_core.responses_server import steps
 from agent_core.responses_server.call import Call
-from agent_core.responses_server.engines.base import EngineRequest, Finish
+from agent_core.responses_server.engines.base import EngineRequest, Finish, WarmingEngine
 from agent_core.responses_server.output.accounting import usage_of
 from agent_core.responses_server.output.echo import echo
 from agent_core.responses_server.output.ladder import Frame, Ladder
@@ -27,7 +27,7 @@ from agent_core.responses_server.rendering import Rendered, Renderer
 from agent_core.responses_server.request.calling import Calling
 from agent_core.responses_server.request.offer import check_model
 from agent_core.responses_server.request.options import Settings
-from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
+from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, joined, usable
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
 from agent_core.responses_server.sampling import STEERED, Budget, CallGuard, Steered, sample
@@ -105,6 +105,7 @@ class _Run:
         self._compaction: Compacted | None = None
         self._verdict = ALLOWED
         self._digest_tokens = 0
+        self._own_tokens = False
         self._ended = False
 
     async def respond(self) -> None:
@@ -120,6 +121,7 @@ class _Run:
             route = call.router.resolve(call.create.model)
             self._calling = calling = check_model(route.model, route.engine.capabilities, checked)
         call.steerable = route.engine.capabilities.steer and checked.settings.compact_above is None
+        self._own_tokens = route.engine.capabilities.own_tokens
         window = route.engine.capabilities.context_tokens
         if window is not None:
             await self._render(checked, window)
@@ -132,8 +134,8 @@ class _Run:
         goes_on = call.relation is Relation.CONTINUE and self._compaction is None
         memory = parent.memory if parent is not None and goes_on else {}
         finish: Finish | Steered = Finish()
-        if checked.settings.generate and not checked.compact_now:
-            finish = await self._sample(ladder, checked, calling, route, memory)
+        if not checked.compact_now:
+            finish = await self._answer(ladder, checked, calling, route, memory)
         await self._conclude(ladder, checked, screens, memory, finish)
 
     async def stopped(self) -> None:
@@ -206,9 +208,10 @@ class _Run:
             prompt = await steps.compacted(parts.renderer, prompt, made)
             self._prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
 
-    async def _sample(
+    async def _answer(
         self, ladder: Ladder, checked: Checked, calling: Calling, route: Route, memory: dict[str, object]
     ) -> Finish | Steered:
+        """Sample, or for a warm-up prepare only."""
         assert self._prompt is not None
         create, prompt, settings = self._call.create, self._prompt, checked.settings
         request = EngineRequest(
@@ -230,8 +233,12 @@ class _Run:
             verbosity=settings.verbosity,
             must_call=calling.must,
             max_tool_calls=calling.at_most,
+            offered=usable(joined(checked.tools.tools, checked.extra), route.engine.capabilities),
+            cache_key=f"{self._call.owner}:{create.prompt_cache_key}" if create.prompt_cache_key else None,
         )
-        budget = Budget(create.max_output_tokens, self._parts.tokenizer)
+        if not settings.generate:
+            return await route.engine.warm(request) if isinstance(route.engine, WarmingEngine) else Finish()
+        budget = Budget(None if self._own_tokens else create.max_output_tokens, self._parts.tokenizer)
         guard, call = CallGuard(calling), self._call
         return await sample(route.engine, request, ladder, budget, guard, call.cut, call.stages, self._sink.send)
 
@@ -338,7 +345,7 @@ class _Run:
         return usage_of(
             finish,
             rendered=prompt.size,
-            reused=prompt.reused,
+            reused=None if self._own_tokens else prompt.reused,
             output_tokens=sum(rendered.text_tokens) + self._digest_tokens,
             reasoning_tokens=sum(
                 tokens for item, tokens in zip(said, rendered.text_tokens, strict=True) if isinstance(item, Reasoning)

@@ -8,7 +8,7 @@ opens the next. An engine is cancelled by closing its iterator; it must stop wit
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -18,7 +18,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
 
     `steer`: it may be stopped between two deltas and go on with new input. `custom_tools`: it calls free-form tools,
     within their grammar. `json_output`: it keeps to a `text.format` that is not plain text. `context_tokens`: rendered
-    tokens that its context holds, None for no limit.
+    tokens that its context holds, None for no limit. `own_tokens`: it counts with a tokenizer of its own, and so it
+    keeps to `max_output_tokens` itself; what the service rendered says nothing of what it reused.
     """
 
     tools: bool
@@ -28,6 +29,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     custom_tools: bool = False
     json_output: bool = False
     context_tokens: int | None = None
+    own_tokens: bool = False
 
 
 class TextDelta(msgspec.Struct, frozen=True):
@@ -111,6 +113,10 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     `tools` are those that `tool_choice` leaves, none for "none"; `must_call`: one of them has to be called.
     `max_tool_calls`: most calls in this response, None for no limit (1 where calls may not be parallel). `text_format`,
     `reasoning` and `verbosity` as the client set them, latest configuration update included.
+
+    `offered`: all tools of the conversation, whatever `tool_choice` leaves of them; a model that is shown these sees
+    the same beginning in every call. `cache_key`: calls with the same one probably share a beginning; None if it was
+    not given.
     """
 
     response_id: str
@@ -131,6 +137,8 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     verbosity: str | None = None
     must_call: bool = False
     max_tool_calls: int | None = None
+    offered: Sequence[EngineTool] = ()
+    cache_key: str | None = None
 
 
 class Engine(Protocol):
@@ -145,3 +153,14 @@ class Engine(Protocol):
 
     async def close(self) -> None:
         """Free what the engine holds. Called once, at shutdown."""
+
+
+@runtime_checkable
+class WarmingEngine(Protocol):
+    """An engine that can get ready for a call without answering it."""
+
+    async def warm(self, request: EngineRequest) -> Finish:
+        """Do what a call that starts like this one would else wait for. Raises EngineError.
+
+        The counts of the result are those of the warm-up; there is no output.
+        """
