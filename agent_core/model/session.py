@@ -214,7 +214,9 @@ class Lane:
             call.http_only, call.retries = True, 0
         if decision.step is Step.RAISE or call.warmup or self._closed:
             call.done = True
-            call.timer.ended("failed", call.timer.timing(), response_id=call.response_id, error=error)
+            if not call.warmup or call.timer.attempts:
+                # A warm-up that never left is no call; why it did not leave shows in the first one.
+                call.timer.ended("failed", call.timer.timing(), response_id=call.response_id, error=error)
             raise error
         return decision
 

@@ -64,6 +64,11 @@ class Worker:
         self.changed = asyncio.Event()
 
     @property
+    def clock(self) -> JumpingClock:
+        assert isinstance(self.parts.clock, JumpingClock)
+        return self.parts.clock
+
+    @property
     def items(self) -> list[dict[str, Any]]:
         """The whole history, decoded."""
         return [json.loads(raw) for raw in self.parts.history.items.raw(0)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from tests.support import model_events as make
 from tests.support.scripted_service import Create, Gone, Peer, Post
@@ -17,8 +17,14 @@ from tests.support.scripted_service import Create, Gone, Peer, Post
 Json = dict[str, Any]
 
 
+class Answers(Protocol):
+    """What the service says to a conversation: the events of one response."""
+
+    def answer(self, items: list[Json]) -> list[Json]: ...
+
+
 class Rollout:
-    """The answers, and what one lane of a connection holds."""
+    """Asks for one tool after the other."""
 
     def __init__(self, calls: int) -> None:
         self._calls = calls
@@ -38,7 +44,9 @@ class FaultyService:
 
     def __init__(self, seed: int, calls: int, odds: float) -> None:
         self._die = random.Random(seed)
-        self._rollout, self._odds = Rollout(calls), odds
+        self._odds = odds
+        self._rollout: Answers = Rollout(calls)
+        self._warm = 0
         self.faults: Counter[str] = Counter()
 
     async def socket(self, peer: Peer) -> None:
@@ -54,7 +62,11 @@ class FaultyService:
                 await peer.send(make.not_found(previous))
                 continue
             context = [*held.get(previous or "", []), *create["input"]]
-            events = self._rollout.answer(context)
+            if create.get("generate") is False:
+                self._warm += 1
+                events = make.warm(f"resp_w{self._warm}")
+            else:
+                events = self._rollout.answer(context)
             fault = self._draw(SOCKET_FAULTS if previous is not None else UNCHAINED_FAULTS)
             if fault is None:
                 held = {events[0]["response"]["id"]: [*context, *events[-1]["response"]["output"]]}
@@ -71,6 +83,8 @@ class FaultyService:
             return Post(events[: self._die.randrange(len(events))], cut=True)
         if fault == "short":
             return Post(events[: self._die.randrange(len(events))])
+        if fault == "rate":
+            return Post(status=429, body=make.error("rate_limit_exceeded"), headers={"Retry-After": "2"})
         if fault == "busy":
             return Post(status=503, body=make.error("server_is_overloaded"))
         return Post(make.failed(events[0]["response"]["id"], "server_error"))
@@ -112,6 +126,13 @@ class FaultyService:
         elif fault == "busy":
             await peer.send(make.error("server_is_overloaded", status=503))
             return held
+        elif fault == "rate":
+            fields: Json = {"headers": {"retry-after": "2"}}
+            await peer.send(make.error("rate_limit_exceeded", status=429, **fields))
+            return held
+        elif fault == "failed for now":
+            await peer.send(*make.failed(events[0]["response"]["id"], "rate_limit_exceeded"))
+            return {}
         elif fault == "null code":
             await peer.send(*events[:at], make.error(None, status=None, type="server_error"))
             return {}
@@ -139,11 +160,13 @@ SOCKET_FAULTS = [
     "forgets",
     "limit",
     "busy",
+    "rate",
     "null code",
     "failed",
+    "failed for now",
 ]
 
-POST_FAULTS = ["cut", "short", "busy", "failed"]
+POST_FAULTS = ["cut", "short", "busy", "rate", "failed"]
 
 UNCHAINED_FAULTS = [fault for fault in SOCKET_FAULTS if fault != "forgets"]
 """A create that names no previous response can't name one that is forgotten."""

@@ -166,7 +166,6 @@ async def test_every_change_of_the_way_is_a_line(tmp_path: Path) -> None:
         replies(END, make.ladder("resp_4", make.message("still"))),
     ]
     async with running(*sockets, posts=posts) as service, working(service.base_url, tmp_path) as work:
-        clock = work.parts.clock
 
         async def lose() -> None:
             for peer in service.peers:
@@ -174,7 +173,7 @@ async def test_every_change_of_the_way_is_a_line(tmp_path: Path) -> None:
 
         work.toolbox.before = lose  # the connection goes while the tool runs
         await work.session.run_turn("read a.py")
-        clock.jump(301)  # type: ignore[attr-defined]
+        work.clock.jump(301)
         await work.session.run_turn("and now?")
     lines = work.notices
     assert lines[0].startswith("WebSocket does not work (handshake_refused); using HTTP")
