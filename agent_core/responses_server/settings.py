@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -45,8 +46,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     without one). `state_dir`: home of telemetry and store (None: neither is written). `connection_minutes`: life of
     a WebSocket. `keepalive_s`: silence after which `response.in_progress` is repeated, 0 = never. `websocket`
     False: upgrades are answered 426. `rollout_file`: what `scripted` plays (None: its built-in behaviour).
-    `engines`: model name to `kind:spec`. `without`: features switched off, out of `FEATURES`. `shutdown_grace_s`:
-    how long running responses may go on after a signal.
+    `engines`: model name to `kind:spec`; `engine_options`: model name to what that kind of engine takes. `without`:
+    features switched off, out of `FEATURES`. `shutdown_grace_s`: how long running responses may go on after a signal.
     """
 
     api_keys: tuple[ApiKey, ...]
@@ -63,6 +64,7 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     enable_rollout: bool = False
     rollout_file: Path | None = None
     engines: Mapping[str, str] = msgspec.field(default_factory=dict)
+    engine_options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     without: frozenset[str] = frozenset()
     shutdown_grace_s: float = 10.0
 
@@ -77,6 +79,10 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError("serve", "connection-minutes", "more than 0", got=str(self.connection_minutes))
         if self.keepalive_s < 0:
             raise ConfigError("serve", "keepalive-s", "0 or more", got=str(self.keepalive_s))
+
+    def __repr__(self) -> str:
+        """Without what may hold keys."""
+        return f"ServeSettings({self.host!r}, {self.port}, engines={list(self.engines)})"
 
     def has(self, feature: str) -> bool:
         """Whether a feature out of `FEATURES` is on."""

@@ -105,12 +105,13 @@ class FlatTools:
             self.by_name.setdefault(flat_name(tool.namespace, tool.name), tool)
 
     def schema(self, name: str) -> dict[str, Any]:
-        """JSON Schema of a tool's arguments."""
+        """JSON Schema of a tool's arguments: always an object, with no fields but those it names."""
         tool = self.by_name[name]
         if tool.kind == "custom":
             field = {INPUT_FIELD: {"type": "string"}}
             return {"type": "object", "properties": field, "required": [INPUT_FIELD], "additionalProperties": False}
-        return tool.parameters or {"type": "object", "properties": {}}
+        schema = {"type": "object", **(tool.parameters or {})}
+        return {"additionalProperties": False, **schema} if "properties" in schema else schema
 
     def start(self, name: str, call_id: str | None) -> ToolCallStart:
         """The start of a call by its flat name; an unknown name is passed on as it is."""
@@ -196,6 +197,7 @@ def _answered(turns: list[Turn]) -> list[Turn]:
         if turn.role == "tool":
             continue
         done.append(turn)
-        for call in turn.calls:
-            done.append(answers.get(call.id) or Turn("tool", [UNANSWERED], call_id=call.id, name=call.name))
+        done += [
+            answers.get(call.id) or Turn("tool", [UNANSWERED], call_id=call.id, name=call.name) for call in turn.calls
+        ]
     return done

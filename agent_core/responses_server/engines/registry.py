@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 
 from agent_core.clock import Clock
 from agent_core.errors import ConfigError, EngineError
@@ -16,8 +17,15 @@ from agent_core.responses_server.settings import ServeSettings
 
 REPAIR = "agent_core.responses_server.engines.repair.engine:RepairEngine"
 
-KINDS: dict[str, Callable[[str, str], Engine]] = {}
-"""Engine kinds of `--engine NAME=KIND:SPEC`: model name and spec to engine."""
+
+def _llama(name: str, spec: str, options: Mapping[str, Any]) -> Engine:
+    from agent_core.responses_server.engines.llama.engine import LlamaEngine
+
+    return LlamaEngine(name, spec, options)
+
+
+KINDS: dict[str, Callable[[str, str, Mapping[str, Any]], Engine]] = {"llama": _llama}
+"""Engine kinds of `--engine NAME=KIND:SPEC`: model name, spec and options to engine. Each is loaded when it is used."""
 
 
 class AbsentEngine:
@@ -77,7 +85,7 @@ def build_registry(settings: ServeSettings, clock: Clock) -> EngineRegistry:
             raise ConfigError("serve", f"engine {name}", f"one of the kinds {sorted(KINDS)}", got=repr(kind))
         if name in engines:
             raise ConfigError("serve", f"engine {name}", "a name that is not taken")
-        engines[name] = KINDS[kind](name, rest)
+        engines[name] = KINDS[kind](name, rest, settings.engine_options.get(name, {}))
     return EngineRegistry(engines)
 
 
