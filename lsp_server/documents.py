@@ -116,6 +116,11 @@ class Document:
             self._text = "".join(self.lines)
         return self._text
 
+    def offset_in(self, text: str, position: Position) -> int:
+        """Where a client's position would be if the document held `text`."""
+        other = Document(self.uri, self.language, self.version, text, self._encoding)
+        return other.offset(other.place(position))
+
     def place(self, position: Position) -> Place:
         """Where a client's position is; what lies outside is moved to the nearest place."""
         if position.line >= len(self.lines):

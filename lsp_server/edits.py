@@ -18,7 +18,7 @@ from agent_core.errors import ToolError
 from lsp_server import merge
 from lsp_server.client import Client
 from lsp_server.client_errors import ClientError
-from lsp_server.documents import Document, Documents, Position, Splice, split_lines
+from lsp_server.documents import Document, Documents, Position, Splice
 from lsp_server.merge import Hunk
 
 TRIES = 6
@@ -28,6 +28,8 @@ SETTLE_S = 0.3
 """After the answer and another change, how much longer ours may take: editors may send changes late."""
 PAUSE_S = 0.05
 ANNOTATION = "loopline"
+
+Span = tuple[Position, Position]
 
 
 class Editing:
@@ -43,17 +45,18 @@ class Editing:
         """
         if not self._client.applies_edits:
             raise ToolError("the editor can't apply edits of open documents; close the file first", code="editor")
-        kept = True
+        kept, last = True, None
         for attempt in range(TRIES):
             carried = merge.carried_over(merge.hunks(base, target), merge.hunks(base, document.text))
             if carried is None:
-                return False
+                return last is not None and _made(last, document)
             if not carried:
                 return kept
             watch = _Watch(self._documents, document, carried, self._edited)
             try:
                 applied, reason = await self._send(document, carried, label)
                 await watch.outcome(applied)
+                last = watch if applied else None
             finally:
                 watch.stop()
             if watch.done:
@@ -76,8 +79,7 @@ class Editing:
         return result.applied, (result.failure_reason or "")[:300]
 
     def _workspace_edit(self, document: Document, hunks: Sequence[Hunk], label: str) -> lsp.WorkspaceEdit:
-        positions = document.positions_at([offset for hunk in hunks for offset in (hunk.start, hunk.end)])
-        ranges = [_range(positions[at], positions[at + 1]) for at in range(0, len(positions), 2)]
+        ranges = [_range(start, end) for start, end in _ranges(document, hunks)]
         pairs = list(zip(ranges, (hunk.text for hunk in hunks), strict=True))
         if not self._client.versions_edits:
             return lsp.WorkspaceEdit(changes={document.uri: [lsp.TextEdit(span, text) for span, text in pairs]})
@@ -90,6 +92,19 @@ class Editing:
         return lsp.WorkspaceEdit(
             document_changes=[lsp.TextDocumentEdit(identifier, annotated)], change_annotations={ANNOTATION: annotation}
         )
+
+
+def _made(watch: _Watch, document: Document) -> bool:
+    """Whether an edit that the editor calls applied is in the text, where the user typed in the same place as well.
+
+    Raises ToolError where that can't be told.
+    """
+    made = merge.was_made(watch.hunks, watch.base, watch.expected, document.text)
+    if made is None:
+        raise ToolError(
+            "the user typed in the same place while it was edited; read it to see what is there", code="changed"
+        )
+    return made
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -116,10 +131,10 @@ class _Watch:
         self._edited = edited
         self.done = self.others = False
         self.slipped: tuple[str, _Wanted] | None = None
-        self._document, self._hunks = document, hunks
-        self._base = self._before = document.text
-        self._expected = merge.apply(self._base, hunks)
-        self._lines = _line_ranges(self._base, hunks)
+        self._document, self.hunks = document, hunks
+        self.base = self._before = document.text
+        self.expected = merge.apply(self.base, hunks)
+        self._ranges = _ranges(document, hunks)
         self._changed = asyncio.Event()
         self.stop = documents.watch(self._look)
 
@@ -127,11 +142,11 @@ class _Watch:
         if document is not self._document or self.done:
             return
         before, self._before = self._before, document.text
-        if before != self._base and document.text == _applied_by_place(before, self._lines, self._hunks):
+        if before != self.base and document.text == _applied_by_place(document, before, self._ranges, self.hunks):
             self._misplaced(document, before)
-        elif merge.survives(self._hunks, self._expected, document.text):
+        elif merge.survives(self.hunks, self.expected, document.text):
             self.done = True
-            if document.text == self._expected:
+            if document.text == self.expected:
                 self._tell_lines(document)
         else:
             self.others = True
@@ -139,7 +154,7 @@ class _Watch:
 
     def _misplaced(self, document: Document, before: str) -> None:
         """It was applied to `before`, by line and column; that may be the right place by chance."""
-        wanted = merge.carried_over(self._hunks, merge.hunks(self._base, before))
+        wanted = merge.carried_over(self.hunks, merge.hunks(self.base, before))
         right = _Wanted(before, False) if wanted is None else _Wanted(merge.apply(before, wanted), True)
         if right.kept and right.text == document.text:
             self.done = True
@@ -147,7 +162,7 @@ class _Watch:
             self.slipped = (document.text, right)
 
     def _tell_lines(self, document: Document) -> None:
-        for start, end in merge.placed(self._hunks):
+        for start, end in merge.placed(self.hunks):
             first, last = (position.line for position in document.positions_at([start, end]))
             self._edited(document, first, last)
 
@@ -168,36 +183,20 @@ class _Watch:
                 return
 
 
+def _ranges(document: Document, hunks: Sequence[Hunk]) -> list[Span]:
+    """Where the hunks of the document's present text are, as the client counts."""
+    positions = document.positions_at([offset for hunk in hunks for offset in (hunk.start, hunk.end)])
+    return [(positions[at], positions[at + 1]) for at in range(0, len(positions), 2)]
+
+
 def _range(start: Position, end: Position) -> lsp.Range:
     return lsp.Range(lsp.Position(start.line, start.character), lsp.Position(end.line, end.character))
 
 
-def _line_ranges(text: str, hunks: Sequence[Hunk]) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Start and end of each hunk as line and column in characters."""
-    lines = split_lines(text)
-    line = at = 0
-
-    def locate(offset: int) -> tuple[int, int]:
-        nonlocal line, at
-        while line < len(lines) and at + len(lines[line]) <= offset and lines[line].endswith(("\n", "\r")):
-            at += len(lines[line])
-            line += 1
-        return line, offset - at
-
-    return [(locate(hunk.start), locate(hunk.end)) for hunk in hunks]
-
-
-def _applied_by_place(
-    text: str, ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], hunks: Sequence[Hunk]
-) -> str | None:
-    """What an editor makes of `text` that applies the hunks by line and column; None if they do not fit."""
-    lines = split_lines(text)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
+def _applied_by_place(document: Document, text: str, ranges: Sequence[Span], hunks: Sequence[Hunk]) -> str:
+    """What an editor makes of `text` that applies the hunks where their ranges happen to be in it."""
     moved = []
-    for (first, last), hunk in zip(ranges, hunks, strict=True):
-        if max(first[0], last[0]) >= len(starts):
-            return None
-        moved.append(Hunk(starts[first[0]] + first[1], starts[last[0]] + last[1], hunk.text))
+    for (start, end), hunk in zip(ranges, hunks, strict=True):
+        first, last = document.offset_in(text, start), document.offset_in(text, end)
+        moved.append(Hunk(first, max(first, last), hunk.text))
     return merge.apply(text, moved)

@@ -12,6 +12,10 @@ from lsp_server.documents import split_lines
 MAX_COMPARED_LINES = 800
 """Longer stretches count as one replacement: comparing them line by line could take seconds."""
 
+MAX_TYPED = 20_000
+MIN_TELLING = 3
+"""From so many characters on, a new text that stands where it belongs is taken for ours."""
+
 
 class Hunk(msgspec.Struct, frozen=True):
     """`text` stands for the characters from `start` to before `end`."""
@@ -89,6 +93,36 @@ def survives(changes: Sequence[Hunk], expected: str, present: str) -> bool:
         return True
     later = hunks(expected, present)
     return not any(other.start <= end and start <= other.end for start, end in placed(changes) for other in later)
+
+
+def was_made(changes: Sequence[Hunk], base: str, expected: str, present: str) -> bool | None:
+    """Whether `changes` of `base` are in `present`, where somebody else typed in the very same places; None: unsure.
+
+    Typing adds characters, so whichever of the two texts `present` still holds in order is the one that was typed on.
+    A short change could have been typed as well.
+    """
+    head = 0
+    limit = min(len(base), len(expected), len(present))
+    while head < limit and base[head] == expected[head] == present[head]:
+        head += 1
+    tail = 0
+    while tail < limit - head and base[-1 - tail] == expected[-1 - tail] == present[-1 - tail]:
+        tail += 1
+    before, after, now = (text[head : len(text) - tail] for text in (base, expected, present))
+    if max(len(before), len(after), len(now)) > MAX_TYPED:
+        return None
+    made, not_made = _in_order(after, now), _in_order(before, now)
+    if made == not_made:
+        return None
+    if made and not all(len(change.text) >= MIN_TELLING and change.text in now for change in changes if change.text):
+        return None
+    return made
+
+
+def _in_order(part: str, whole: str) -> bool:
+    """Whether the characters of `part` stand in `whole` in the same order."""
+    left = iter(whole)
+    return all(character in left for character in part)
 
 
 def _shortened(start: int, gone: str, come: str) -> Hunk:

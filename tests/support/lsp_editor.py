@@ -101,7 +101,8 @@ class Editor:
             return len(text)
         bare = lines[line].rstrip("\r\n")
         data = bare.encode(codec, "surrogatepass")[: position["character"] * size]
-        return sum(map(len, lines[:line])) + len(data.decode(codec, "surrogatepass"))
+        # inside of a character: before it
+        return sum(map(len, lines[:line])) + len(data.decode(codec, "ignore"))
 
     # What the server asks for
 
