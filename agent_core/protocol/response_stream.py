@@ -164,7 +164,7 @@ class ResponseStream:
         terminal = self.terminal
         if not isinstance(terminal, ev.ResponseCompleted | ev.ResponseIncomplete):
             raise ProtocolError("the response has no output: it did not end with one")
-        stated = [bytes(raw) for raw in terminal.response.output]
+        stated = [_sound(bytes(raw)) for raw in terminal.response.output]
         unfinished = [index for index, state in self._items.items() if state is ItemState.OPEN]
         if (unfinished or not self._done) and stated:
             return stated
@@ -180,7 +180,7 @@ class ResponseStream:
             raise ProtocolError(f"{ev.event_type(event)} for item {index}, which is {old.value}")
         self._items[index] = new
         if new is ItemState.DONE:
-            self._done[index] = bytes(event.item)
+            self._done[index] = _sound(bytes(event.item))
 
     def _identify(self, response_id: str) -> None:
         if not response_id:
@@ -217,6 +217,15 @@ _LIFECYCLE = (
     ev.ResponseIncomplete,
     ev.ResponseFailed,
 )
+
+
+def _sound(item: bytes) -> bytes:
+    """An item is kept undecoded and sent again with every full input, so its text must be text (RFC 6455, 8.1)."""
+    try:
+        item.decode()
+    except UnicodeDecodeError:
+        raise ProtocolError("an output item that is no UTF-8") from None
+    return item
 
 
 def _illegal(event: ev.ServerEvent, state: ResponseState) -> ProtocolError:

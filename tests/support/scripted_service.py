@@ -94,7 +94,11 @@ class Peer:
         await self.flush()
 
     async def send_text(self, text: str) -> None:
-        self._protocol.send_text(text.encode())
+        await self.send_bytes(text.encode())
+
+    async def send_bytes(self, data: bytes) -> None:
+        """A text message with these bytes, whether or not they are UTF-8."""
+        self._protocol.send_text(data)
         await self.flush()
 
     async def send_in_pieces(self, event: Json, pieces: int) -> None:

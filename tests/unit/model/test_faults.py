@@ -108,6 +108,16 @@ async def garbage(peer: Peer) -> None:
     await peer.left()
 
 
+async def broken_text(peer: Peer) -> None:
+    """Bytes that are no UTF-8 inside an item, which is kept as it came."""
+    done = next(event for event in SECOND if event["type"] == "response.output_item.done")
+    at = SECOND.index(done)
+    await peer.send(*SECOND[:at])
+    await peer.send_bytes(json.dumps(done).encode().replace(b"hello", b"he\xff\xfeo"))
+    await peer.send(*SECOND[at + 1 :])
+    await peer.left()
+
+
 async def no_object(peer: Peer) -> None:
     await peer.send(*BEGUN)
     await peer.send_text("[1]")
@@ -136,7 +146,19 @@ async def anothers_end(peer: Peer) -> None:
 
 @pytest.mark.parametrize(
     "how",
-    [close_amid, drop_amid, reset_amid, half_a_frame, garbage, no_object, duplicate, gap, second_created, anothers_end],
+    [
+        close_amid,
+        drop_amid,
+        reset_amid,
+        half_a_frame,
+        garbage,
+        broken_text,
+        no_object,
+        duplicate,
+        gap,
+        second_created,
+        anothers_end,
+    ],
 )
 async def test_a_response_that_breaks_off_is_void_and_asked_for_again_in_full(
     how: Callable[[Peer], Awaitable[None]],
