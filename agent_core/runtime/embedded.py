@@ -63,8 +63,10 @@ async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterato
             ready = await _wait_ready(process, ready_file, log_file, clock)
             yield Embedded(base_url=f"{ready.url}/v1", api_key=key, pid=ready.pid)
         finally:
-            os.close(life_write)
-            await _stop(process)
+            try:
+                await _stop(process)
+            finally:
+                os.close(life_write)
 
 
 async def _wait_ready(process: asyncio.subprocess.Process, ready_file: Path, log_file: Path, clock: Clock) -> _Ready:
@@ -79,7 +81,9 @@ async def _wait_ready(process: asyncio.subprocess.Process, ready_file: Path, log
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """The closed pipe asks it to end; a service that does not is killed."""
+    """Ask it to end, which lets it settle what is open; a service that does not end is killed."""
+    if process.returncode is None:
+        process.terminate()
     try:
         async with asyncio.timeout(STOP_TIMEOUT_S):
             await process.wait()

@@ -166,13 +166,17 @@ class ConnectionClosed(Event, frozen=True, kw_only=True, tag="connection.closed"
 
 
 class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
-    """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools it can't use."""
+    """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools it can't use.
+
+    `screened`: code of the screen that flagged or blocked the input, None for none.
+    """
 
     response_id: str
     stages_ms: dict[str, float]
     new_tokens: int
     reused_tokens: int
     tools_ignored: int = 0
+    screened: str | None = None
 
 
 class Content(Event, frozen=True, kw_only=True, tag="content"):
