@@ -70,4 +70,4 @@ def _cached(row: CallRow, brief: bool) -> str:
     ratio = row.cache_ratio
     if ratio is None:
         return f"{row.cached_tokens:,}"
-    return f"{ratio:.0%}" if brief else f"{row.cached_tokens:,} ({ratio:.0%})"
+    return f"{ratio * 100:.0f} %" if brief else f"{row.cached_tokens:,} ({ratio * 100:.0f} %)"
