@@ -246,7 +246,9 @@ async def test_a_question_that_is_not_answered_ends_in_time() -> None:
         await reader.read(1 << 16)
         await hang.wait()
         writer.close()
+        ended.set()
 
+    ended = asyncio.Event()
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/responses"
     http = Http(url, {})
@@ -254,5 +256,6 @@ async def test_a_question_that_is_not_answered_ends_in_time() -> None:
         with pytest.raises(ConnectionLost):
             await http.ask("GET", url, None, Trip(), 0.02)
         await http.close()
-    hang.set()
+        hang.set()
+        await ended.wait()
     server.close()
