@@ -221,6 +221,8 @@ class WebSocket:
             raise ConfigError("the proxy's address", "HTTPS_PROXY", "a proxy URL like http://proxy:3128") from None
         except ws_errors.InvalidHandshake as broken:
             raise ConnectionLost(f"the WebSocket handshake broke off ({type(broken).__name__})") from None
+        except (ConnectionResetError, ConnectionAbortedError, BrokenPipeError) as broken:
+            raise ConnectionLost(f"the WebSocket handshake broke off ({type(broken).__name__})") from None
         except OSError as failure:
             raise unreachable(url, failure) from None
         assert isinstance(socket, _Connection)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -113,6 +114,21 @@ async def test_a_peer_that_does_not_speak_http_breaks_the_handshake_off() -> Non
     async with asyncio.timeout(10), greeting(b"220 mail ready\r\n\r\n") as url:
         with pytest.raises(ConnectionLost):
             await WebSocket.open(websocket_url(url), {})
+
+
+async def test_a_handshake_that_is_reset_was_answered_by_somebody() -> None:
+    """So it is tried again, where an address at which nobody listens is not."""
+
+    async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        writer.transport.abort()
+
+    server = await asyncio.start_server(reset, "127.0.0.1", 0)
+    async with server, asyncio.timeout(10):
+        with pytest.raises(ConnectionLost):
+            await WebSocket.open(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1/responses", {})
 
 
 async def test_frames_before_a_close_are_delivered_before_the_loss_is_told() -> None:
