@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import struct
 from contextlib import suppress
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.settings import FRAME_CEILING_BYTES, MAX_FRAME_BYTES
-from tests.support.service import ENDS, KEY, TIMEOUT_S, Running, connected
+from tests.support.service import Running, connected
+from tests.support.service_raw import RawSocket
 
 GO = {"type": "response.create", "model": "scripted", "input": "go"}
 
@@ -130,50 +126,6 @@ async def test_beyond_the_ceiling_the_connection_is_closed(service: Running) -> 
         assert (await socket.closed())[0] == 1009
 
 
-class RawSocket:
-    """A socket below any WebSocket library, for frames that no library would send."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
-
-    @classmethod
-    async def open(cls, running: Running) -> RawSocket:
-        address = urlsplit(running.url)
-        reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        lines = [
-            "GET /v1/responses HTTP/1.1",
-            f"Host: {address.netloc}",
-            "Upgrade: websocket",
-            "Connection: Upgrade",
-            "Sec-WebSocket-Version: 13",
-            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-            f"Authorization: Bearer {KEY}",
-        ]
-        writer.write("\r\n".join([*lines, "", ""]).encode())
-        async with asyncio.timeout(TIMEOUT_S):
-            head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 101"), head
-        return cls(reader, writer)
-
-    def send(self, opcode: int, payload: bytes, *, fin: bool = True) -> None:
-        mask = os.urandom(4)
-        head = bytes([(0x80 if fin else 0) | opcode])
-        size = len(payload)
-        head += bytes([0x80 | size]) if size < 126 else bytes([0x80 | 126]) + struct.pack("!H", size)
-        self.writer.write(head + mask + bytes(byte ^ mask[at % 4] for at, byte in enumerate(payload)))
-
-    async def frame(self) -> tuple[int, bytes]:
-        async with asyncio.timeout(TIMEOUT_S):
-            first, second = await self.reader.readexactly(2)
-            size = second & 0x7F
-            if size == 126:
-                (size,) = struct.unpack("!H", await self.reader.readexactly(2))
-            return first & 0x0F, await self.reader.readexactly(size)
-
-    async def close(self) -> None:
-        self.writer.close()
-
-
 @pytest.mark.rule("ws.utf8")
 @pytest.mark.parametrize("payload", [b"\xff\xfe", b'{"type":"\xc3"}', b"\xed\xa0\x80"])
 async def test_invalid_utf8_closes_with_1007(service: Running, payload: bytes) -> None:
@@ -206,51 +158,3 @@ async def test_a_ping_is_answered_while_a_response_runs(service: Running) -> Non
         await socket.read_until("response.created")
         async with asyncio.timeout(1):
             await (await socket.connection.ping())
-
-
-_json: st.SearchStrategy[Any] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-_fields = st.dictionaries(
-    st.sampled_from(
-        [
-            "type",
-            "model",
-            "input",
-            "tools",
-            "tool_choice",
-            "stream_id",
-            "previous_response_id",
-            "generate",
-            "store",
-            "text",
-        ]
-    ),
-    _json,
-    max_size=6,
-)
-
-
-@pytest.mark.rule("ws.robust")
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(_fields.map(lambda fields: {**GO, **fields}), max_size=5))
-def test_no_frame_breaks_a_connection(service: Running, frames: list[Any]) -> None:
-    """Each frame of any shape is answered or ignored; the next good one is served, and no lane is stuck."""
-
-    async def talk() -> None:
-        async with connected(service) as socket:
-            for frame in frames:
-                await socket.send(json.dumps(frame))
-            await socket.create(input="the last", metadata={"last": "yes"}, stream_id=None)
-            while True:
-                event = await socket.read()
-                if event["type"] == "error":
-                    assert isinstance(event["status"], int)
-                    assert isinstance(event["error"]["code"], str)
-                elif event["type"] in ENDS and event["response"]["metadata"].get("last") == "yes":
-                    assert event["type"] == "response.completed"
-                    return
-
-    asyncio.run(talk())
