@@ -1,8 +1,9 @@
-"""The corpus of small buggy projects: loading, playing one case, judging it by the asserts that the engine never saw."""
+"""The corpus of small buggy projects: loading, playing a case, judging it by asserts that the engine never saw."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one case. `outcome` fixed, overfitted (held-out asserts fail), not_fixed, or broken (tree changed)."""
+    """What became of a case. `outcome`: fixed, overfitted (held-out asserts fail), not_fixed, broken (tree changed)."""
 
     name: str
     kind: str
@@ -40,7 +41,8 @@ class Verdict:
     seconds: float
     replies: int
     calls: int
-    edits_before: int
+    edits_found: int
+    edits_kept: int
     last: str
 
 
@@ -62,18 +64,12 @@ async def judge(case: Case, tools: Literal["loopline", "codex", "no_shell"] = "l
         played = await play(client)
         changed = sorted(path for path, text in snapshot(root).items() if before.get(path) != text)
         outcome = _outcome(case, root, played, changed, before)
-        tries = sum(1 for name, _, _ in played.calls if name == "edit")
+        kept = len(re.findall(r"` line \d+: ", played.last.splitlines()[0])) if played.fixed else 0
+        together = [found for text in played.texts if (found := re.match(r"(\d+) edits together pass", text))]
         return Verdict(
-            case.name,
-            case.kind,
-            tools,
-            outcome,
-            round(played.seconds, 1),
-            played.replies,
-            len(played.calls),
-            tries,
-            played.last,
-        )
+            case.name, case.kind, tools, outcome, round(played.seconds, 1), played.replies, len(played.calls),
+            int(together[-1][1]) if together else kept, kept, played.last,
+        )  # fmt: skip
 
 
 def _client(case: Case, tools: str, root: Path) -> LooplineTools | CodexTools:

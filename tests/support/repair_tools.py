@@ -26,6 +26,7 @@ from agent_core.responses_server.engines.base import (
     ToolCallStart,
 )
 from agent_core.responses_server.engines.repair.engine import RepairEngine
+from agent_core.responses_server.engines.repair.limits import Limits
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message, OutputText
 
@@ -138,8 +139,9 @@ class LooplineTools:
             facts = {"failed": bad, "passed": int(ran[1]) - bad if ran else 0}
         word = {0: "passed", 5: "none", None: "error"}.get(status, "failed")
         head = (
-            f"checks: status={word} failed={facts.get('failed', 0)} passed={facts.get('passed', 0)} errors={facts.get('error', 0)} "
-            f"skipped=0 duration_s={time.monotonic() - started:.2f} runner={self.runner} command={shlex.join(shown)}"
+            f"checks: status={word} failed={facts.get('failed', 0)} passed={facts.get('passed', 0)} "
+            f"errors={facts.get('error', 0)} skipped=0 duration_s={time.monotonic() - started:.2f} "
+            f"runner={self.runner} command={shlex.join(shown)}"
         )
         return f"{head}\n{output[-OUTPUT_CAP:]}"
 
@@ -159,7 +161,8 @@ class CodexTools:
         assert name == "exec_command"
         status, output = run_shell(arguments["cmd"], self.root, arguments["yield_time_ms"] / 1000)
         state = "Process running with session ID 1000" if status is None else f"Process exited with code {status}"
-        return f"Chunk ID: 3f2a1c\nWall time: 0.8123 seconds\n{state}\nOriginal token count: {len(output) // 4}\nOutput:\n{output}"
+        head = f"Chunk ID: 3f2a1c\nWall time: 0.8123 seconds\n{state}\nOriginal token count: {len(output) // 4}\n"
+        return f"{head}Output:\n{output}"
 
 
 def run_shell(command: str, folder: Path, timeout_s: float) -> tuple[int | None, str]:
@@ -210,11 +213,11 @@ def request_for(
     )  # fmt: skip
 
 
-async def one_reply(request: EngineRequest) -> tuple[str, list[tuple[str, str]]]:
+async def one_reply(request: EngineRequest, limits: Limits | None = None) -> tuple[str, list[tuple[str, str]]]:
     """Text and (name, arguments) of the calls of one response."""
     text, finished = "", False
     calls: list[list[str]] = []
-    async for delta in RepairEngine().stream(request):
+    async for delta in RepairEngine(limits).stream(request):
         assert not finished
         match delta:
             case TextDelta(piece):
@@ -240,13 +243,14 @@ async def play(
     parallel: bool = True,
     max_replies: int = 400,
     watch: Callable[[Played], None] = lambda played: None,
+    limits: Limits | None = None,
 ) -> Played:
     """Runs tools as the engine asks until it stops asking."""
     played = Played([*items, Message(role="user", content=task)])
     memory: dict[str, Any] = {}
     started = time.monotonic()
     while played.replies < max_replies:
-        text, calls = await one_reply(request_for(played.items, tools.specs, memory, parallel=parallel))
+        text, calls = await one_reply(request_for(played.items, tools.specs, memory, parallel=parallel), limits)
         played.replies += 1
         if text:
             played.texts.append(text)

@@ -1,4 +1,4 @@
-"""What the plan asks for and what it gets back, free of any client's tool names. Paths are relative to the workspace."""
+"""What the plan asks for and what it gets back, free of any client's tool names. Paths: relative to the workspace."""
 
 from __future__ import annotations
 

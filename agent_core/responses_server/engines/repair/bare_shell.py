@@ -1,8 +1,8 @@
 """Every action as a shell command, for clients that offer nothing else, and the reading of such output. Pure.
 
-Commands run small Python programs with the workspace's interpreter; each prints a line that starts with a mark, so that
-whatever the client puts around the output (Codex: `Chunk ID`, `Wall time`, `Process exited with code`, `Output:`) does no
-harm.
+Commands run small Python programs with the workspace's interpreter. Each prints a line that starts with a mark, so
+whatever the client puts around the output (Codex: `Chunk ID`, `Wall time`, `Process exited with code`, `Output:`) does
+no harm.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import ast
 import json
 import re
 import shlex
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from agent_core.responses_server.engines.repair.actions import (
@@ -32,10 +30,16 @@ from agent_core.responses_server.engines.repair.actions import (
     Search,
     TestRun,
 )
+from agent_core.responses_server.engines.repair.programs import program
 
 _END = "LOOPLINE_END"
-_ANY_PYTHON = 'PY=python3; for p in .venv/bin/python venv/bin/python "$VIRTUAL_ENV/bin/python"; do [ -x "$p" ] && PY="$p" && break; done'
-_ENVELOPE = re.compile(r"\A(?:[^\n]*\n){0,8}?Output:\n", re.MULTILINE)
+_ANY_PYTHON = (
+    'PY=python3; for p in .venv/bin/python venv/bin/python "$VIRTUAL_ENV/bin/python"; '
+    'do [ -x "$p" ] && PY="$p" && break; done'
+)
+_ENVELOPE = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Process|Exit code|Original token count|Total output lines|Warning)[^\n]*\n)+Output:\n"
+)
 
 
 def command(action: Action) -> tuple[str, int]:
@@ -65,16 +69,8 @@ def edit_of(text: str) -> EditFile | None:
     return EditFile(job["path"], job["old"], job["new"])
 
 
-@cache
-def _text(name: str) -> str:
-    package = "agent_core.responses_server.engines.repair.scripts"
-    text = resources.files(package).joinpath(f"{name}.py").read_text(encoding="utf-8")
-    return text.replace("from __future__ import annotations\n", "").replace("JOB: Dict[str, Any] = {}\n", "")
-
-
 def _program(name: str, job: dict[str, object]) -> str:
-    script = f"JOB = {job!r}\n{_text(name).strip()}"
-    return f"{_ANY_PYTHON}\n\"$PY\" - <<'{_END}'\n{script}\n{_END}"
+    return f"{_ANY_PYTHON}\n\"$PY\" - <<'{_END}'\n{program((name,), job)}{_END}"
 
 
 def unwrap(output: str) -> str:

@@ -1,7 +1,7 @@
-"""Where a value came from, inside one function: how many steps a statement is from the one that shows the failure. Pure.
+"""Where a value came from, inside one function: steps from a statement to the one that shows the failure. Pure.
 
-Flow is followed by name (`x`, `self.x`) over all assignments of the function that precede or share a loop with the use, and by
-the conditions that decide whether a statement runs. That over-counts a little and misses nothing inside the function.
+Flow is followed by name (`x`, `self.x`) over all assignments of the function that precede the use or share a loop with
+it, and by the conditions that decide whether a statement runs. That over-counts a little and misses nothing inside.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from agent_core.responses_server.engines.repair.source import Region, Source
 
 
 def distances(region: Region, lines: Iterable[int]) -> dict[int, int]:
-    """Line -> steps from the nearest of `lines` back along the data and the conditions. Lines out of reach are absent."""
+    """Line -> steps back from the nearest of `lines` along data and conditions. Lines out of reach are absent."""
     source = region.source
     writers: dict[str, list[ast.stmt]] = {}
     for statement in region.statements:

@@ -1,7 +1,7 @@
 """The engine's shell: a conversation in, the next words and tool calls out.
 
-The plan is a generator. It is replayed against the outputs that the conversation holds, so any server can go on with any
-conversation; the live generator is kept in the lane's memory only to save that work.
+The plan is a generator. It is replayed against the outputs that the conversation holds, so any server can go on with
+any conversation; the live generator is kept in the lane's memory only to save that work.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from agent_core.responses_server.engines.base import (
 )
 from agent_core.responses_server.engines.repair import report
 from agent_core.responses_server.engines.repair.actions import EditFile, Observation, Step
+from agent_core.responses_server.engines.repair.limits import Limits
 from agent_core.responses_server.engines.repair.plan import plan
 from agent_core.responses_server.engines.repair.search import Steps
 from agent_core.responses_server.engines.repair.tools_adapter import ToolCall, Toolset, find_tools
@@ -71,6 +72,9 @@ class Playback:
 class RepairEngine:
     """A search over program edits with the tests as judge. Keeps nothing of its own between calls."""
 
+    def __init__(self, limits: Limits | None = None) -> None:
+        self._limits = limits or Limits()
+
     @property
     def name(self) -> str:
         return "repair"
@@ -80,7 +84,7 @@ class RepairEngine:
         return Capabilities(tools=True, chat=False, repair=True)
 
     async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
-        reply = await asyncio.to_thread(next_reply, request)
+        reply = await asyncio.to_thread(next_reply, request, self._limits)
         for delta in deltas(reply, request.max_output_tokens):
             yield delta
 
@@ -94,14 +98,14 @@ class Reply:
     calls: tuple[ToolCall, ...]
 
 
-def next_reply(request: EngineRequest) -> Reply:
+def next_reply(request: EngineRequest, limits: Limits) -> Reply:
     """What to say and call next. Pure but for the cache in `request.memory`."""
     if request.tool_choice == "none":
         return Reply(report.NO_TOOLS, ())
     turn = read_turn(request.items)
     tools = find_tools(request.tools)
     cached = request.memory.pop(_MEMORY, None)
-    playback = _cached(cached, turn, tools) or _replayed(turn, tools)
+    playback = _cached(cached, turn, tools) or _replayed(turn, tools, limits)
     request.memory[_MEMORY] = playback
     step = playback.step
     if step is None:
@@ -130,11 +134,12 @@ def _cached(cached: Any, turn: Turn, tools: Toolset) -> Playback | None:
     return cached if cached.forward(turn.calls[len(cached.seen) :], tools) else None
 
 
-def _replayed(turn: Turn, tools: Toolset) -> Playback:
+def _replayed(turn: Turn, tools: Toolset, limits: Limits) -> Playback:
     """A plan replayed from the start. Calls that it would not have made are passed over, with all before them."""
     for start in range(len(turn.calls) + 1):
         interrupted = (*turn.interrupted, *turn.calls[:start])
-        steps = plan(turn.task, tools, introduce=not turn.introduced, leftovers=_edits(interrupted, tools))
+        left = _edits(interrupted, tools)
+        steps = plan(turn.task, tools, introduce=not turn.introduced, leftovers=left, limits=limits)
         playback = Playback(_key(turn, tools), turn.calls[:start], steps, next(steps), [])
         if playback.forward(turn.calls[start:], tools):
             return playback
@@ -156,7 +161,7 @@ def _edits(calls: tuple[DoneCall, ...], tools: Toolset) -> tuple[EditFile, ...]:
 
 
 def deltas(reply: Reply, max_output_tokens: int | None) -> Iterator[Delta]:
-    """The reply in pieces. Text goes word by word; a reply that is too long ends as `max_output_tokens`, calls left out."""
+    """The reply in pieces, a few words each. One that is too long ends as `max_output_tokens`, calls left out."""
     room = None if max_output_tokens is None else max_output_tokens * 3
     if room is not None and len(reply.text) + sum(len(call.text) for call in reply.calls) > room:
         if reply.text[:room]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 _SECTION = re.compile(r"^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(.+?) _{3,}$")
 _SUMMARY = re.compile(r"^(FAILED|ERROR) ((?:[^\s:]+\.py)(?:::.*?)?)(?: - (.*))?$")
@@ -139,6 +140,6 @@ def _unittest(output: str) -> Iterator[Failure]:
         for at, line in enumerate(lines):
             known = _ERROR_LINE.match(line)
             if known and (known[1][0].isupper() or "." in known[1]) and at > 0 and frames:
-                rest = [item for item in lines[at + 1 :] if not item.startswith(("-----", "Ran "))]
+                rest = list(takewhile(lambda item: not item.startswith("-----"), lines[at + 1 :]))
                 error, message = known[1], "\n".join([known[2] or "", *rest[:10]]).strip()
         yield Failure(test, error or "AssertionError", message, tuple(frames))

@@ -13,9 +13,6 @@ from agent_core.responses_server.engines.repair.project import Project, edits_be
 from agent_core.responses_server.engines.repair.search import Outcome
 from agent_core.responses_server.engines.repair.source import Source
 
-MAX_TRIES = 90
-"""Each try is two calls and a run of the tests."""
-
 
 def search(
     project: Project,
@@ -23,14 +20,15 @@ def search(
     sources: Mapping[str, Source],
     weights: Mapping[str, Weights],
     failures: Sequence[Failure],
+    most: int,
 ) -> Generator[Step, tuple[Observation, ...], Outcome]:
-    """Leaves the fix in place, or the files as they were."""
+    """Leaves the fix in place, or the files as they were. `most` tries, each two calls and a run of the tests."""
     outcome = Outcome()
     placed: Candidate | None = None
     target = next((failure.file for failure in failures if failure.file), None)
     for candidate in rank.candidates(sources, weights, failures, project.clues(failures)):
-        if outcome.tried >= MAX_TRIES:
-            outcome.trouble = f"none of the {MAX_TRIES} most likely edits makes the tests pass, and I stop there"
+        if outcome.tried >= most:
+            outcome.trouble = f"none of the {most} most likely edits makes the tests pass, and I stop there"
             break
         if not _parses(project, candidate):
             continue

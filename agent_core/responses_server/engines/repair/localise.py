@@ -1,4 +1,4 @@
-"""Where the bug may be: a weight per line, from coverage of failing against passing tests, tracebacks and data flow. Pure."""
+"""Where the bug may be: a weight per line, from coverage of failing and passing tests, tracebacks, data flow. Pure."""
 
 from __future__ import annotations
 
@@ -31,13 +31,17 @@ def by_coverage(coverage: Sequence[Coverage], failures: Sequence[Failure], faile
     for path, line, factor in _marked(failures):
         if path in weights and line in weights[path]:
             weights[path][line] = min(1.5, weights[path][line] * factor)
+    for failure in failures:
+        own = [(path, line) for path, line, _ in failure.frames if not is_test_path(path)]
+        for path, line in own[-1:]:
+            weights.setdefault(path, {}).setdefault(line, 1.0)  # loading a file failed, so nothing was measured
     return {path: lines for path, lines in weights.items() if lines}
 
 
 def by_traceback(
     sources: Mapping[str, Source], failures: Sequence[Failure], called: Sequence[str]
 ) -> dict[str, Weights]:
-    """Weights where nothing can be measured: functions in tracebacks, those that failing tests call, and those that they call."""
+    """Weights where nothing can be measured: functions in tracebacks, and what failing tests call."""
     weights: dict[str, Weights] = {}
 
     def suspect(source: Source, region: Region, weight: float) -> None:

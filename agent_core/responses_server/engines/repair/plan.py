@@ -1,4 +1,4 @@
-"""The way of work, as a generator: it yields steps and is sent what came of them. Deterministic; does nothing itself."""
+"""The way of work, as a generator: it yields steps and is sent what came of them. Deterministic."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from agent_core.responses_server.engines.repair.actions import (
     TestRun,
 )
 from agent_core.responses_server.engines.repair.failures import Failure, is_test_path, read_failures
+from agent_core.responses_server.engines.repair.limits import Limits
 from agent_core.responses_server.engines.repair.project import Project, edits_between, patched
 from agent_core.responses_server.engines.repair.scratch import Patch, Survey
 from agent_core.responses_server.engines.repair.search import Bench, Outcome, Steps, Trials
 from agent_core.responses_server.engines.repair.tools_adapter import Toolset
 
+DEFAULTS = Limits()
 MAX_READS = 4
 """Files read side by side in one step."""
 _SHOWN_ONLY = re.compile(
@@ -37,17 +39,19 @@ _SHOWN_ONLY = re.compile(
 )
 
 
-def plan(task: str, tools: Toolset, *, introduce: bool, leftovers: Sequence[EditFile] = ()) -> Steps:
+def plan(
+    task: str, tools: Toolset, *, introduce: bool, leftovers: Sequence[EditFile] = (), limits: Limits = DEFAULTS
+) -> Steps:
     """Mends what the failing tests show. `leftovers` are edits of an earlier run that was cut off before its end."""
     if not tools.can_work:
         yield Step(report.NO_TOOLS)
         return
-    yield from Repair(task, tools).run(introduce, leftovers)
+    yield from Repair(task, tools, limits).run(introduce, leftovers)
 
 
 class Repair:
-    def __init__(self, task: str, tools: Toolset) -> None:
-        self.task, self.tools = task, tools
+    def __init__(self, task: str, tools: Toolset, limits: Limits) -> None:
+        self.task, self.tools, self.limits = task, tools, limits
         self.project = Project()
         self.listed: tuple[str, ...] = ()
         self.command: str | None = None
@@ -58,13 +62,11 @@ class Repair:
             first = yield from self._undo_leftovers(leftovers)
         if first is None:
             return
-        if first.status == "passed":
+        if first.status == "none" or (first.status == "passed" and not first.passed):
+            yield Step(report.NO_TESTS)
+        elif first.status == "passed":
             again = " The edit of the earlier run, which was cut off, holds." if leftovers else ""
             yield Step(f"All {report.number(first.passed, 'test')} pass: there is nothing to fix.{again}")
-        elif first.status == "none":
-            yield Step(
-                "I cannot fix anything: there are no tests here that I could run, and tests are my only judge. Nothing was changed."
-            )
         else:
             yield from self._repair(first)
 
@@ -106,6 +108,11 @@ class Repair:
         names = self.project.called(failures)[:4]
         found = yield from self._usages(names)
         survey = yield from self._survey(first)
+        missing = self._missing_package(survey.failures if isinstance(survey, Survey) else failures)
+        if missing is not None:
+            why = f"the tests need the package `{missing}`, which this interpreter does not have"
+            yield Step(report.cannot_fix(why, 0, (), ()))
+            return
         if isinstance(survey, Survey):
             failures = survey.failures
             weights = localise.by_coverage(survey.coverage, failures, survey.failed)
@@ -118,7 +125,7 @@ class Repair:
                 [failure.file for failure in failures if failure.file and failure.file not in self.project.texts][:2],
                 "I read the failing tests.",
             )
-            trials = Trials(self._bench(first), self.project, survey)
+            trials = Trials(self._bench(first), self.project, survey, self.limits)
             outcome = yield from trials.run()
             places = search.places(trials.sources(), weights, failures, survey)
             if outcome.trouble is None:
@@ -140,7 +147,7 @@ class Repair:
         wanted = [path for path in dict.fromkeys([*defining, *imported]) if path not in self.project.texts]
         yield from self._read(
             wanted[:MAX_READS],
-            f"{why[0].upper()}{why[1:]}, so I try edits in the files themselves, one at a time, and take back what fails.",
+            f"{why[0].upper()}{why[1:]}, so I try edits in the files themselves, one at a time; what fails is undone.",
         )
         sources = {
             path: source
@@ -148,7 +155,9 @@ class Repair:
             if not is_test_path(path) and (source := self.project.source(path))
         }
         weights = localise.by_traceback(sources, failures, [*names, *self.project.called(failures)])
-        outcome = yield from in_place.search(self.project, self.command, sources, weights, failures)
+        outcome = yield from in_place.search(
+            self.project, self.command, sources, weights, failures, self.limits.tries_in_place
+        )
         places = search.places(sources, weights, failures, None)
         if outcome.fix is None:
             yield Step(
@@ -276,6 +285,13 @@ class Repair:
             )
             for item in failures
         )
+
+    def _missing_package(self, failures: Sequence[Failure]) -> str | None:
+        """The package that all failures miss, if it is none of the project's own."""
+        found = [re.search(r"No module named '(\w+)", failure.message) for failure in failures]
+        names = {match[1] for match in found if match}
+        own = {part.removesuffix(".py") for path in self.listed for part in path.rstrip("/").split("/")}
+        return names.pop() if len(names) == 1 and all(found) and not names & own else None
 
     def _imports(self, failures: Sequence[Failure]) -> list[str]:
         """Files of the project that the failing tests' files import, by what the listing shows."""

@@ -1,4 +1,4 @@
-"""What the plan knows of the project so far: files it has read, the edits that are in place. Pure but for its own fields."""
+"""What the plan knows of the project so far: the files it has read, and what follows from them. No I/O."""
 
 from __future__ import annotations
 
@@ -138,16 +138,15 @@ def _unique_edit(path: str, lines: list[str], first: int, last: int, new: list[s
     """Lines `first` to `last` (exclusive) become `new`; neighbours are added until the old text stands only once."""
     text = "\n".join(lines)
     above, below = first, last
+    upwards = True
     while True:
         old = "\n".join(lines[above:below])
-        if below > above and old.strip() and _count(text, old) == 1:
+        replaced = new or above < first or below > last  # else an empty line would be left
+        whole = above == 0 and below == len(lines)
+        if whole or (below > above and replaced and old.strip() and _count(text, old) == 1):
             return EditFile(path, old, "\n".join([*lines[above:first], *new, *lines[last:below]]))
-        if above == 0 and below == len(lines):
-            return EditFile(path, old, "\n".join([*lines[above:first], *new, *lines[last:below]]))
-        if above > 0:
-            above -= 1
-        if below < len(lines) and _count(text, "\n".join(lines[above:below])) != 1:
-            below += 1
+        upwards = not upwards if above and below < len(lines) else above > 0
+        above, below = (above - 1, below) if upwards else (above, below + 1)
 
 
 def _count(text: str, piece: str) -> int:

@@ -81,7 +81,7 @@ def _without_inner(region: Region, lines: Weights) -> Weights:
 
 
 def _module_weights(source: Source, lines: Weights, functions: Sequence[tuple[Region, Weights]]) -> Weights:
-    """Lines outside of functions: those that failing tests ran themselves, and definitions that suspected functions use."""
+    """Lines outside of functions: those that failing tests ran, and definitions that suspected functions use."""
     taken = {line for region in source.regions[:-1] for line in range(region.first, region.last + 1)}
     own = {line: weight * 0.5 for line, weight in lines.items() if line not in taken}
     used: dict[str, float] = {}
@@ -106,7 +106,7 @@ def _module_weights(source: Source, lines: Weights, functions: Sequence[tuple[Re
 
 
 def is_cold(source: Source, candidate: Candidate, at_import: frozenset[int]) -> bool:
-    """Whether an edit takes effect only when its file is imported anew: outside of bodies, or in one that import runs."""
+    """Whether an edit takes effect only when its file runs anew: outside of bodies, or in one that import runs."""
     for item in candidate.replacements:
         line = source.line_of(item.start)
         if item.start == item.end and item.text.startswith((" ", "\t", "\n")) and source.region_at(line).is_module:

@@ -9,13 +9,16 @@ from agent_core.responses_server.engines.repair.failures import Failure
 from agent_core.responses_server.engines.repair.scratch import Patch
 
 INTRODUCTION = (
-    "I am `repair`: a search engine over program edits, not a language model. I run the tests, look for the code that the "
-    "failing ones depend on, try small edits with the tests as judge, and tell you plainly if none of them works."
+    "I am `repair`: a search engine over program edits, not a language model. I run the tests, look for the code that "
+    "the failing ones depend on, try small edits with the tests as judge, and tell you plainly if none of them works."
 )
 NO_TOOLS = (
-    "I am `repair`: a search engine over program edits, not a language model. I can do nothing but mend Python code whose "
-    "tests fail, and for that I need tools that read and edit files and run the tests (or a shell tool). This request "
-    "offers none that I understand."
+    "I am `repair`: a search engine over program edits, not a language model. I can do nothing but mend Python code "
+    "whose tests fail, and for that I need tools that read and edit files and run the tests (or a shell tool). This "
+    "request offers none that I understand."
+)
+NO_TESTS = (
+    "I cannot fix anything: there are no tests here that I could run, and tests are my only judge. Nothing was changed."
 )
 
 
@@ -39,7 +42,8 @@ def _first(message: str) -> str:
 
 
 def suspicion(path: str, name: str, first: int, last: int, bad: int, good: int) -> str:
-    return f"`{path}` lines {first}-{last} (`{name}`), run by {number(bad, 'failing test')} and {number(good, 'passing one')}"
+    tests = f"{number(bad, 'failing test')} and {number(good, 'passing one')}"
+    return f"`{path}` lines {first}-{last} (`{name}`), run by {tests}"
 
 
 def reason(patch: Patch) -> str:
@@ -50,7 +54,7 @@ def reason(patch: Patch) -> str:
 def fixed(patch: Patch, run: TestRun, tried: int, also: Sequence[Patch]) -> str:
     lines = [f"Fixed: {reason(patch)}."]
     lines.append(
-        f"All {number(run.passed, 'test')} pass now; I tried {number(tried, 'edit')} to get there and changed nothing else."
+        f"All {number(run.passed, 'test')} pass now. I tried {number(tried, 'edit')} and changed nothing else."
     )
     if also:
         lines.append(

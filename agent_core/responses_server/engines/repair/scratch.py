@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any
 
 from agent_core.responses_server.engines.repair.edits.base import Candidate
 from agent_core.responses_server.engines.repair.failures import Failure
+from agent_core.responses_server.engines.repair.programs import program
 from agent_core.responses_server.engines.repair.source import Replacement
-
-_SCRIPTS = "agent_core.responses_server.engines.repair.scripts"
 
 Patch = tuple[Candidate, ...]
 """Edits that are applied together."""
 
-MAX_FAILURES = 12
+MAX_FAILURES = 8
+MAX_TRACED = 40
 MAX_PASSING = 80
-MAX_FILES = 12
+MAX_FILES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Lines of one file that failing tests ran: line -> (failing tests, passing tests). `at_import` ran while loading."""
+    """Lines of one file that failing tests ran: line -> (failing, passing tests). `at_import` ran while loading."""
 
     path: str
     lines: Mapping[int, tuple[int, int]]
@@ -71,9 +68,9 @@ def survey_script(
     """Runs every test with `base` in place and measures what they run. `limit_s` is processor time per test."""
     job = {
         "runner": runner, "args": list(args), "base": _base(base), "limit_s": limit_s, "budget_s": budget_s,
-        "max_failures": MAX_FAILURES, "max_passing": MAX_PASSING, "max_files": MAX_FILES,
+        "max_failures": MAX_FAILURES, "max_traced": MAX_TRACED, "max_passing": MAX_PASSING, "max_files": MAX_FILES,
     }  # fmt: skip
-    return _program("survey", job)
+    return program(("common", "runners", "survey"), job)
 
 
 def trial_script(
@@ -103,9 +100,11 @@ def trial_script(
         "base": _base(base),
         "cold": list(cold), "limit_s": limit_s, "suite_limit_s": suite_limit_s, "budget_s": budget_s,
         "survivors": survivors, "max_suites": 4, "all_suites": all_suites,
-        "candidates": [[[number[edit.path], *_plain(item)] for edit in patch for item in edit.replacements] for patch in patches],
+        "candidates": [
+            [[number[edit.path], *_plain(item)] for edit in patch for item in edit.replacements] for patch in patches
+        ],
     }  # fmt: skip
-    return _program("trial", job)
+    return program(("common", "runners", "swap", "trial"), job)
 
 
 def _base(patch: Patch) -> list[list[Any]]:
@@ -116,64 +115,11 @@ def _plain(item: Replacement) -> list[Any]:
     return [item.start, item.end, item.text]
 
 
-class _Compact(ast.NodeTransformer):
-    """Takes out what only readers and type checkers of this repository need, so that less is sent."""
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        own = ("__future__", _SCRIPTS, f"{_SCRIPTS}.common", f"{_SCRIPTS}.runners", f"{_SCRIPTS}.swap")
-        node.body = [item for item in node.body if not (isinstance(item, ast.ImportFrom) and item.module in own)]
-        self._strip(node)
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
-        self._strip(node)
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        self._strip(node)
-        node.returns = None
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = None
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        return (
-            ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node) if node.value else ast.Pass()
-        )
-
-    def _strip(self, node: ast.Module | ast.ClassDef | ast.FunctionDef) -> None:
-        if ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-        self.generic_visit(node)
-
-
-@cache
-def _text(name: str) -> str:
-    text = resources.files(_SCRIPTS).joinpath(f"{name}.py").read_text(encoding="utf-8")
-    return ast.unparse(ast.fix_missing_locations(_Compact().visit(ast.parse(text))))
-
-
-def _program(name: str, job: Mapping[str, Any]) -> str:
-    """One program: what is asked of it first, then the parts it is made of."""
-    rows = [f"    {key!r}: {_rows(value) if key == 'candidates' else repr(value)}," for key, value in job.items()]
-    stated = "JOB = {\n" + "\n".join(rows) + "\n}"
-    common = _text("common").replace("JOB = {}\n", "", 1)
-    parts = [_text(part) for part in ("runners", "swap", name) if part != "swap" or name == "trial"]
-    body = "\n".join([stated, common, "common = sys.modules[__name__]", *parts])
-    return f"from __future__ import annotations\n{body}\n"
-
-
-def _rows(candidates: Sequence[Any]) -> str:
-    return "[\n" + "".join(f"        {item!r},\n" for item in candidates) + "    ]"
-
-
 def read_survey(output: str) -> Survey | str:
     """The survey that a program printed; a text with the reason where it printed none."""
     words = _words(output)
-    head = words.get("survey")
-    if not head:
+    facts = _facts(words, "survey")
+    if facts is None:
         return _trouble(words, output)
     failures = tuple(
         Failure(
@@ -193,25 +139,28 @@ def read_survey(output: str) -> Survey | str:
         )
         for item in words.get("cover", [])
     )
-    facts = head[0]
     return Survey(
-        facts["tests"], facts["failed"], facts["passed"], facts["s"], facts.get("usual_s", 0.0), facts.get("slowest_s", 0.0), failures, coverage,
-        tuple(facts.get("outside", ())),
+        facts["tests"], facts["failed"], facts["passed"], facts["s"], facts.get("usual_s", 0.0),
+        facts.get("slowest_s", 0.0), failures, coverage, tuple(facts.get("outside", ())),
     )  # fmt: skip
 
 
 def read_trial(output: str) -> Verdicts | str:
     words = _words(output)
-    if not words.get("trial") or not words.get("baseline"):
+    facts, base = _facts(words, "trial"), _facts(words, "baseline")
+    if facts is None or base is None:
         return _trouble(words, output)
     names = ("pass", "partial", "same", "changed", "too_slow", "crashed", "no_python")
     groups = {name: tuple(_numbers(words[name][0])) for name in names if name in words}
-    facts, base = words["trial"][0], words["baseline"][0]
     return Verdicts(
         facts["tried"], facts["s"], (base["passed"], base["of"]), groups,
         dict((words.get("gained") or [[]])[0]),
         {item["candidate"]: None if item["broke"] is None else tuple(item["broke"]) for item in words.get("suite", [])},
     )  # fmt: skip
+
+
+def _facts(words: Mapping[str, list[Any]], word: str) -> dict[str, Any] | None:
+    return next((value for value in words.get(word, []) if isinstance(value, dict)), None)
 
 
 def _words(output: str) -> dict[str, list[Any]]:

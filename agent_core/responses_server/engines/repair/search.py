@@ -1,6 +1,6 @@
-"""The search itself: single edits, then what is left after a partial fix, then pairs. Yields steps, returns an outcome. Pure.
+"""The search itself: single edits, then what is left after a partial fix, then pairs. Yields steps. Pure.
 
-Every trial runs many candidates in one command, each against the failing tests only; survivors then face the whole suite.
+Every trial runs many candidates in one command, each against the failing tests only; survivors face the whole suite.
 """
 
 from __future__ import annotations
@@ -13,19 +13,21 @@ from agent_core.responses_server.engines.repair import localise, rank, report, s
 from agent_core.responses_server.engines.repair.actions import Observation, RunScript, ScriptOutput, Step, TestRun
 from agent_core.responses_server.engines.repair.edits.base import Candidate
 from agent_core.responses_server.engines.repair.failures import Failure
+from agent_core.responses_server.engines.repair.limits import Limits
 from agent_core.responses_server.engines.repair.project import Project
 from agent_core.responses_server.engines.repair.scratch import Patch, Survey, Verdicts
 from agent_core.responses_server.engines.repair.source import Replacement, Source
 
 Steps = Generator[Step, tuple[Observation, ...], None]
 
-SEARCH_S = 42.0
-"""Seconds of trials in all, as the trials themselves report them."""
-TRIAL_S = 12.0
 BATCHES = (70, 220, 400, 600)
 """Candidates per command; the last size repeats."""
+FIRST_SINGLES = 900
+"""Single edits that are tried before pairs are; the less likely ones follow after those."""
 PAIRS_FROM = 40
-MAX_PAIRS = 780
+MAX_PAIRS = 600
+MAX_TEXT = 60_000
+"""Characters of candidates in one command; a shell takes no argument above 128 KiB."""
 MAX_STAGES = 3
 
 
@@ -53,8 +55,8 @@ class Outcome:
 class Trials:
     """The search in a scratch copy."""
 
-    def __init__(self, bench: Bench, project: Project, survey: Survey) -> None:
-        self.bench, self.project, self.survey = bench, project, survey
+    def __init__(self, bench: Bench, project: Project, survey: Survey, limits: Limits) -> None:
+        self.bench, self.project, self.survey, self.limits = bench, project, survey, limits
         self.outcome = Outcome()
         self.seconds = 0.0
         self.promising: list[Candidate] = []
@@ -64,18 +66,17 @@ class Trials:
         base: Patch = ()
         for _ in range(MAX_STAGES):
             self._forget()
-            ranked = self._ranked(base)
-            yield from self._batches([(item,) for item in ranked], base, "single edits")
+            singles: list[Patch] = [(item,) for item in self._ranked(base)]
+            yield from self._batches(singles[:FIRST_SINGLES], base, "single edits")
+            if not self._over() and self.partial is None:
+                yield from self._batches(self._pairs(), base, "pairs of edits")
+                yield from self._batches(singles[FIRST_SINGLES:], base, "single edits")
             if self._over() or self.partial is None:
                 break
             added, left = self.partial
             self.outcome.nearest.append(f"{report.reason(added)}, after which {report.number(left, 'test')} still fail")
             base = (*base, *added)
             yield from self._survey_again(base)
-            if self._over():
-                break
-        if not self._over():
-            yield from self._batches(self._pairs(), base, "pairs of edits")
         if self.outcome.fix is not None and len(self.outcome.fix) > 1:
             yield from self._minimise(self.outcome.fix)
         return self.outcome
@@ -84,7 +85,7 @@ class Trials:
         self.promising, self.partial = [], None
 
     def _over(self) -> bool:
-        return self.outcome.fix is not None or self.outcome.trouble is not None or self.seconds >= SEARCH_S
+        return self.outcome.fix is not None or self.outcome.trouble is not None or self.seconds >= self.limits.search_s
 
     def sources(self, base: Patch = ()) -> dict[str, Source]:
         found = {path: self.project.source(path, base) for path in self.project.texts}
@@ -111,8 +112,9 @@ class Trials:
     def _batches(self, patches: Sequence[Patch], base: Patch, what: str) -> Steps:
         at, size = 0, 0
         while at < len(patches) and not self._over():
-            batch = patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]]
-            text = f"I try {report.number(len(batch), 'candidate')} ({what}) in a scratch copy against the failing tests, the most likely first."
+            batch = _that_fit(patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]])
+            count = report.number(len(batch), "candidate")
+            text = f"I try {count} ({what}) in a scratch copy against the failing tests, the most likely first."
             verdicts = yield from self._trial(text, batch, base, survivors=3)
             if isinstance(verdicts, str):
                 self.outcome.trouble = verdicts
@@ -141,11 +143,13 @@ class Trials:
         script = scratch.trial_script(
             self.bench.runner, self.bench.args, tests=tests,
             test_args=files if self.bench.runner == "pytest" else self.bench.args,
-            known=tests, sources={path: source.text for path, source in sources.items()}, base=base, patches=batch, cold=cold,
+            known=tests, sources={path: source.text for path, source in sources.items()},
+            base=base, patches=batch, cold=cold,
             limit_s=self._limit_s(), suite_limit_s=round(2 + 4 * survey.slowest_s, 3),
-            budget_s=min(TRIAL_S, max(SEARCH_S - self.seconds, 3.0)), survivors=survivors, all_suites=all_suites,
+            budget_s=min(self.limits.trial_s, max(self.limits.search_s - self.seconds, 3.0)),
+            survivors=survivors, all_suites=all_suites,
         )  # fmt: skip
-        purpose = f"tries {report.number(len(batch), 'edit')} in a temporary copy of the project; the project itself stays as it is"
+        purpose = f"tries {report.number(len(batch), 'edit')} in a temporary copy; the project itself stays as it is"
         (observed,) = yield Step(text, (RunScript(self.bench.interpreter, script, purpose),))
         if not isinstance(observed, ScriptOutput):
             return getattr(observed, "why", "the command could not be run")
@@ -216,6 +220,16 @@ class Trials:
                 self.outcome.fix = smaller[min(enough)]
 
 
+def _that_fit(patches: Sequence[Patch]) -> Sequence[Patch]:
+    """The first ones whose text does not exceed `MAX_TEXT`; at least one."""
+    total = 0
+    for at, patch in enumerate(patches):
+        total += sum(len(item.text) + 24 for edit in patch for item in edit.replacements)
+        if total > MAX_TEXT and at:
+            return patches[:at]
+    return patches
+
+
 def _overlap(first: Candidate, second: Candidate) -> bool:
     if first.path != second.path:
         return False
@@ -233,7 +247,7 @@ def rebased(base: Patch, patch: Patch) -> Patch | None:
                 (each for other in base if other.path == edit.path for each in other.replacements),
                 key=lambda each: each.start,
             ):
-                # `done` now spans done.start (shifted by what precedes it, which is gone from start already) to its new end
+                # what precedes `done` is out of `start` already, so `done` reaches from its own start to its new end
                 if start >= done.start + len(done.text):
                     change = len(done.text) - (done.end - done.start)
                     start, end = start - change, end - change

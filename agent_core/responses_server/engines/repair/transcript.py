@@ -1,4 +1,4 @@
-"""What a conversation says so far: the task, the calls made for it with their outputs, edits that a cut-off run left. Pure."""
+"""What a conversation says so far: the task, the calls made for it, their outputs; calls of a run cut off. Pure."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _calls(items: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCa
 
 
 def _interrupted(earlier: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCall, ...]:
-    """Calls since the last message that closed a turn: one of the assistant's that no call follows before the user speaks."""
+    """Calls since the last message that closed a turn: the assistant's, with no call before the user speaks again."""
     open_from = 0
     for at, item in enumerate(earlier):
         follower = next((kind for kind in earlier[at + 1 :] if isinstance(kind, FunctionCall | Message)), None)

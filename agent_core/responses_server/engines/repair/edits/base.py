@@ -1,7 +1,7 @@
 """What every family of edits shares: the candidate, the clues and the rendering of expressions with right brackets.
 
-A family is a pure function `(region, clues) -> candidates`. It states a prior (how often such a slip is the cause) and a
-reason; where the slip is likely is not its business (`rank.py` knows).
+A family is a pure function `(region, clues) -> candidates`. It states a prior (how often such a slip is the cause) and
+a reason; where the slip is likely is not its business (`rank.py` knows).
 """
 
 from __future__ import annotations
@@ -117,9 +117,11 @@ def required_level(source: Source, node: ast.expr) -> int:
 def level_of(text: str) -> int:
     """Precedence of an expression given as text; 0 where it can't be parsed."""
     try:
-        return precedence(ast.parse(text, mode="eval").body)
+        node = ast.parse(text, mode="eval").body
     except SyntaxError:
         return 0
+    in_brackets = isinstance(node, ast.Tuple) and (not node.elts or node.elts[0].col_offset > node.col_offset)
+    return ATOM if in_brackets else precedence(node)
 
 
 def replace(source: Source, node: ast.expr, text: str) -> Replacement:

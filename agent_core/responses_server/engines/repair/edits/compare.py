@@ -9,22 +9,62 @@ from agent_core.responses_server.engines.repair.edits.base import COMPARE, Candi
 from agent_core.responses_server.engines.repair.source import Region, Replacement
 
 _TEXT: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not",
-}  # fmt: skip
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
 
 _ALTERNATIVES: dict[str, tuple[tuple[str, str, float], ...]] = {
-    "<": (("<=", "the boundary value is left out", 1.0), (">", "the comparison points the wrong way", 0.7), (">=", "the condition is inverted", 0.6), ("!=", "the wrong comparison", 0.15)),
-    "<=": (("<", "the boundary value is counted in", 1.0), (">=", "the comparison points the wrong way", 0.7), (">", "the condition is inverted", 0.6), ("==", "the wrong comparison", 0.12)),
-    ">": ((">=", "the boundary value is left out", 1.0), ("<", "the comparison points the wrong way", 0.7), ("<=", "the condition is inverted", 0.6), ("!=", "the wrong comparison", 0.15)),
-    ">=": ((">", "the boundary value is counted in", 1.0), ("<=", "the comparison points the wrong way", 0.7), ("<", "the condition is inverted", 0.6), ("==", "the wrong comparison", 0.12)),
-    "==": (("!=", "the condition is inverted", 0.7), ("<=", "equality is too narrow", 0.3), (">=", "equality is too narrow", 0.3), ("<", "the wrong comparison", 0.2), (">", "the wrong comparison", 0.2), ("in", "equality where membership is meant", 0.15)),
-    "!=": (("==", "the condition is inverted", 0.7), ("<", "the wrong comparison", 0.25), (">", "the wrong comparison", 0.25), ("not in", "inequality where membership is meant", 0.15)),
+    "<": (
+        ("<=", "the boundary value is left out", 1.0),
+        (">", "the comparison points the wrong way", 0.7),
+        (">=", "the condition is inverted", 0.6),
+        ("!=", "the wrong comparison", 0.15),
+    ),
+    "<=": (
+        ("<", "the boundary value is counted in", 1.0),
+        (">=", "the comparison points the wrong way", 0.7),
+        (">", "the condition is inverted", 0.6),
+        ("==", "the wrong comparison", 0.12),
+    ),
+    ">": (
+        (">=", "the boundary value is left out", 1.0),
+        ("<", "the comparison points the wrong way", 0.7),
+        ("<=", "the condition is inverted", 0.6),
+        ("!=", "the wrong comparison", 0.15),
+    ),
+    ">=": (
+        (">", "the boundary value is counted in", 1.0),
+        ("<=", "the comparison points the wrong way", 0.7),
+        ("<", "the condition is inverted", 0.6),
+        ("==", "the wrong comparison", 0.12),
+    ),
+    "==": (
+        ("!=", "the condition is inverted", 0.7),
+        ("<=", "equality is too narrow", 0.3),
+        (">=", "equality is too narrow", 0.3),
+        ("<", "the wrong comparison", 0.2),
+        (">", "the wrong comparison", 0.2),
+        ("in", "equality where membership is meant", 0.15),
+    ),
+    "!=": (
+        ("==", "the condition is inverted", 0.7),
+        ("<", "the wrong comparison", 0.25),
+        (">", "the wrong comparison", 0.25),
+        ("not in", "inequality where membership is meant", 0.15),
+    ),
     "in": (("not in", "the membership test is inverted", 0.7), ("==", "membership where equality is meant", 0.2)),
     "not in": (("in", "the membership test is inverted", 0.7), ("!=", "membership where equality is meant", 0.2)),
     "is": (("==", "identity where equality is meant", 0.7), ("is not", "the condition is inverted", 0.6)),
     "is not": (("!=", "identity where equality is meant", 0.7), ("is", "the condition is inverted", 0.6)),
-}  # fmt: skip
+}
 
 
 def comparisons(region: Region, clues: Clues) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""Edits that an error's own words point to: unknown names, attributes, keywords and imports, a missing `self` or `global`."""
+"""Edits that an error's own words point to: unknown names, attributes, keywords, imports; a missing `self`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,42 @@ _ATTRIBUTE = re.compile(r"has no attribute '(\w+)'")
 _KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 _IMPORT = re.compile(r"cannot import name '(\w+)'|No module named '([\w.]+)'")
 _KNOWN_CLASSES = {
-    "Counter": "collections", "defaultdict": "collections", "deque": "collections", "OrderedDict": "collections", "namedtuple": "collections",
-    "dataclass": "dataclasses", "field": "dataclasses", "datetime": "datetime", "timedelta": "datetime", "date": "datetime", "Path": "pathlib",
-    "Decimal": "decimal", "Fraction": "fractions", "reduce": "functools", "lru_cache": "functools", "wraps": "functools", "partial": "functools",
-    "chain": "itertools", "groupby": "itertools", "product": "itertools", "combinations": "itertools", "permutations": "itertools",
-    "islice": "itertools", "accumulate": "itertools", "zip_longest": "itertools", "heappush": "heapq", "heappop": "heapq", "sqrt": "math",
-    "ceil": "math", "floor": "math", "Enum": "enum", "ABC": "abc", "Optional": "typing", "Any": "typing", "bisect_left": "bisect",
-}  # fmt: skip
+    "Counter": "collections",
+    "defaultdict": "collections",
+    "deque": "collections",
+    "OrderedDict": "collections",
+    "namedtuple": "collections",
+    "dataclass": "dataclasses",
+    "field": "dataclasses",
+    "datetime": "datetime",
+    "timedelta": "datetime",
+    "date": "datetime",
+    "Path": "pathlib",
+    "Decimal": "decimal",
+    "Fraction": "fractions",
+    "reduce": "functools",
+    "lru_cache": "functools",
+    "wraps": "functools",
+    "partial": "functools",
+    "chain": "itertools",
+    "groupby": "itertools",
+    "product": "itertools",
+    "combinations": "itertools",
+    "permutations": "itertools",
+    "islice": "itertools",
+    "accumulate": "itertools",
+    "zip_longest": "itertools",
+    "heappush": "heapq",
+    "heappop": "heapq",
+    "sqrt": "math",
+    "ceil": "math",
+    "floor": "math",
+    "Enum": "enum",
+    "ABC": "abc",
+    "Optional": "typing",
+    "Any": "typing",
+    "bisect_left": "bisect",
+}
 """Where Python's own library keeps names that are often used bare."""
 
 

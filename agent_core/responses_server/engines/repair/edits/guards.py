@@ -1,4 +1,4 @@
-"""Guards: a missing early return or base case, a missing check in a condition or a loop, a missing or wrong exception."""
+"""Guards: a missing early return or base case, a missing check in a condition or loop, a wrong exception."""
 
 from __future__ import annotations
 

@@ -70,9 +70,10 @@ def _defaults(maker: Maker, node: FunctionNode) -> Iterator[Candidate]:
             continue
         at = source.line_start(body[0].lineno)
         indent = source.indent_of(body[0].lineno)
-        lines = f"{indent}if {argument.arg} is None:\n{indent}{source.indent_unit}{argument.arg} = {source.segment(default)}\n"
+        anew = f"{argument.arg} = {source.segment(default)}"
+        lines = f"{indent}if {argument.arg} is None:\n{indent}{source.indent_unit}{anew}\n"
         edits = [Replacement(*source.span(default), "None"), Replacement(at, at, lines)]
-        reason = f"the default `{source.segment(default)}` of `{argument.arg}` is shared between calls; it is made anew in each"
+        reason = f"the default of `{argument.arg}` is shared between calls; now each gets its own: `{anew}`"
         yield maker.edit(edits, body[0].lineno, reason, 0.9)
 
 

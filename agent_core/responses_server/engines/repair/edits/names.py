@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 
-from agent_core.responses_server.engines.repair.edits.base import Candidate, Clues, Maker
+from agent_core.responses_server.engines.repair.edits.base import Candidate, Clues, Maker, brief, called_name
 from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, kinds, readable
 from agent_core.responses_server.engines.repair.source import Region, Replacement, Source, remembered
 
@@ -74,7 +75,8 @@ def _target(maker: Maker, node: ast.Name) -> Iterator[Candidate]:
     for name in maker.region.locals:
         if name not in (node.id, "self", "cls"):
             fits = known.get(name) is None or known.get(node.id) is None or known[name] == known[node.id]
-            reason = f"the wrong variable is assigned: `{node.id}` becomes `{name}` in `{maker.source.segment(maker.source.statement_of(node)).splitlines()[0]}`"
+            code = brief(maker.source.segment(maker.source.statement_of(node)))
+            reason = f"the wrong variable is assigned: `{node.id}` becomes `{name}` in `{code}`"
             yield maker.edit(
                 [Replacement(*maker.source.span(node), name)], node.lineno, reason, prior if fits else prior * 0.25
             )
@@ -181,14 +183,8 @@ def _parts(region: Region) -> dict[str, list[str]]:
                 and not (isinstance(node, ast.Attribute) and _is_called(region.source, node))
             ):
                 found.setdefault(node.value.id, {})[text] = None
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "len"
-            and len(node.args) == 1
-        ):
-            if isinstance(node.args[0], ast.Name):
-                found.setdefault(node.args[0].id, {})[region.source.segment(node)] = None
+        elif isinstance(node, ast.Call) and called_name(node) == "len" and isinstance(node.args[0], ast.Name):
+            found.setdefault(node.args[0].id, {})[region.source.segment(node)] = None
     return {name: list(texts) for name, texts in found.items()}
 
 
@@ -205,14 +201,9 @@ def _is_key(source: Source, node: ast.Constant) -> bool:
 
 @remembered
 def _keys(source: Source) -> list[str]:
-    found: dict[str, None] = {}
-    for node in ast.walk(source.tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and node in source.parents
-            and _is_key(source, node)
-        ):
-            if node.value and len(node.value) <= 24 and node.value.isprintable() and not set("\"'\\") & set(node.value):
-                found[node.value] = None
-    return list(found)[:30]
+    found = [
+        node.value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_key(source, node)
+    ]
+    return [text for text in dict.fromkeys(found) if re.fullmatch(r"[^\n\r\t\"'\\]{1,24}", text)][:30]

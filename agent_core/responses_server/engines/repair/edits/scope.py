@@ -1,4 +1,4 @@
-"""What names may stand at a place, and what kind of thing each is likely to be. Pure; a guess from how they are used."""
+"""What names may stand at a place, and what kind of thing each is likely to be; guesses from their use. Pure."""
 
 from __future__ import annotations
 
@@ -24,10 +24,27 @@ _TEXT_METHODS = {
 _MAP_METHODS = {"items", "keys", "values", "get", "setdefault"}
 _SET_METHODS = {"add", "discard", "union", "issubset", "difference", "intersection"}
 _CALLS = {
-    "len": "number", "int": "number", "float": "number", "sum": "number", "abs": "number", "round": "number",
-    "str": "text", "repr": "text", "list": "list", "sorted": "list", "deque": "list", "dict": "map", "defaultdict": "map",
-    "Counter": "map", "set": "set", "frozenset": "set", "bool": "truth", "isinstance": "truth", "any": "truth", "all": "truth",
-}  # fmt: skip
+    "len": "number",
+    "int": "number",
+    "float": "number",
+    "sum": "number",
+    "abs": "number",
+    "round": "number",
+    "str": "text",
+    "repr": "text",
+    "list": "list",
+    "sorted": "list",
+    "deque": "list",
+    "dict": "map",
+    "defaultdict": "map",
+    "Counter": "map",
+    "set": "set",
+    "frozenset": "set",
+    "bool": "truth",
+    "isinstance": "truth",
+    "any": "truth",
+    "all": "truth",
+}
 
 
 def kind_of(node: ast.expr | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The order and nesting of statements: wrong place, wrong depth, superfluous, `break` for `continue`, `if` for `while`."""
+"""Order and nesting of statements: wrong place, wrong depth, superfluous, `break` for `continue`, `if` for `while`."""
 
 from __future__ import annotations
 
@@ -146,7 +146,8 @@ def _neighbours(maker: Maker, statement: ast.stmt) -> Iterator[Candidate]:
             else [Replacement(start, end, ""), Replacement(other_end, other_end, text)]
         )
         plain = not isinstance(other, _COMPOUND) and not isinstance(statement, _COMPOUND)
-        reason = f"`{brief(source.segment(statement), 40)}` comes too early; it belongs after `{brief(source.segment(other), 40)}`"
+        code, behind = brief(source.segment(statement), 40), brief(source.segment(other), 40)
+        reason = f"`{code}` comes too early; it belongs after `{behind}`"
         yield maker.edit(swap, statement.lineno, reason, (0.35 if plain else 0.2) if step == 1 else 0.12)
     if at + 1 < len(block) and isinstance(statement, ast.Assign) and isinstance(block[at + 1], ast.Assign):
         following = block[at + 1]

@@ -1,4 +1,4 @@
-"""Finds and runs the tests for a client that has only a shell: pytest where it is there, else unittest; with a time limit."""
+"""Finds and runs the tests for a client that has only a shell: pytest where it is there, else unittest."""
 
 # Sent as text to interpreters that may be older: short beats modern.
 # ruff: noqa: PTH106, PTH112, PTH208

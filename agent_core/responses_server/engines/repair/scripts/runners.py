@@ -1,7 +1,7 @@
 """The tests of the scratch copy, pytest's or unittest's: loaded once, run as often as wanted."""
 
 # Sent as text to interpreters that may be older: short beats modern.
-# ruff: noqa: B905
+# ruff: noqa: B905, PTH118
 
 from __future__ import annotations
 
@@ -60,9 +60,7 @@ class Tests:
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self.broken.append(
-                {"id": report.nodeid, "type": "ImportError", "message": str(report.longrepr)[-2000:], "frames": []}
-            )
+            self.broken.append(unloaded(report.nodeid, str(report.longrepr)))
 
     def pytest_runtestloop(self, session: Any) -> bool:
         self.session = session
@@ -123,13 +121,32 @@ def describe(name: str, error: BaseException | None) -> dict[str, Any]:
         if path.startswith(common.BASE + os.sep):
             frames.append([os.path.relpath(path, common.BASE), traceback.tb_lineno, code.co_name])
         traceback = traceback.tb_next
-    message = re.sub(r"0x[0-9a-f]+", "0x", str(error))[:600]
+    if "_FailedTest" in name:
+        return unloaded(name, str(error))
+    message = clipped(str(error))
     return {
         "id": name,
         "type": type(error).__name__,
         "message": message,
         "frames": frames[-1:] if len(frames) > 40 else frames,
     }
+
+
+def clipped(text: str) -> str:
+    text = re.sub(r"0x[0-9a-f]+", "0x", text)
+    return text if len(text) <= 400 else text[:150] + " … " + text[-250:]
+
+
+def unloaded(name: str, text: str) -> dict[str, Any]:
+    """What the report of a file says that could not be loaded: pytest's own form, or a traceback of Python's."""
+    errors = re.findall(r"^(?:E +)?(\w+(?:Error|Exception)): (.*)$", text, re.MULTILINE)
+    frames = []
+    for path, line in re.findall(r'^(?:  File ")?([^\s"]+\.py)(?:", line |:)(\d+)', text, re.MULTILINE):
+        full = os.path.realpath(os.path.join(common.BASE, path))
+        if full.startswith(common.BASE + os.sep):
+            frames.append([os.path.relpath(full, common.BASE), int(line), "<module>"])
+    kind, message = errors[-1] if errors else ("ImportError", text)
+    return {"id": name, "type": kind, "message": clipped(message), "frames": frames}
 
 
 class _Watcher:

@@ -146,16 +146,22 @@ def look(tests: Tests, at_import: set[Line], root: str, started: float, deadline
         say("fail", dict(failure, s=plain.get(failure["id"], {"s": 0})["s"]))
     if not failed:
         return
-    traced = run_each(tests, failed[: JOB["max_failures"]], JOB["limit_s"] * 2, deadline, traced=True)
+    traced = run_each(tests, failed[: JOB["max_traced"]], JOB["limit_s"] * 2, deadline, traced=True)
     share = quick[: JOB["max_passing"]]
     traced.update(run_each(tests, share, JOB["limit_s"] * 2, deadline, traced=True))
     counts: dict[str, dict[int, list[int]]] = {}
     for name, outcome in traced.items():
         for path, line in outcome.get("lines", ()):
             counts.setdefault(path, {}).setdefault(line, [0, 0])[0 if name in failed else 1] += 1
-    weight = {path: sum(1 for failing, _ in lines.values() if failing) for path, lines in counts.items()}
-    for path in sorted(weight, key=lambda path: (-weight[path], path))[: JOB["max_files"]]:
-        if weight[path]:
+    weight = {
+        path: (
+            max(bad * bad / (bad + good) for bad, good in lines.values()),
+            sum(1 for bad, _ in lines.values() if bad),
+        )
+        for path, lines in counts.items()
+    }
+    for path in sorted(weight, key=lambda path: (-weight[path][0], -weight[path][1], path))[: JOB["max_files"]]:
+        if weight[path][1]:
             lines = {line: (pair[0], pair[1]) for line, pair in counts[path].items() if pair[0]}
             imported = {line: (1, 0) for place, line in at_import if place == path}
             say("cover", {"file": path, "lines": ranges(lines), "import": [item[:2] for item in ranges(imported)]})

@@ -1,7 +1,7 @@
 """Puts edited code into modules that are loaded already, so that trying an edit needs no new import.
 
-Bodies of functions are exchanged in place. For edits elsewhere the module runs anew beside the old one, and what came out
-is moved over: code, defaults, class attributes, constants, also where other modules have imported them by name.
+Bodies of functions are exchanged in place. For edits elsewhere the module runs anew beside the old one, and what came
+out is moved over: code, defaults, class attributes, constants, also where other modules have imported them by name.
 """
 
 # Sent as text to interpreters that may be older: short beats modern.

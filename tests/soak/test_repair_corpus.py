@@ -1,0 +1,96 @@
+"""The whole corpus, one line per case; resumable: what is in the journal under `.cache/soak/` is not played again.
+
+Three runs: with Loopline's tools, ten cases through Codex's shell tool, and all with every identifier renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from pathlib import Path
+
+import pytest
+
+from tests.support.repair_corpus import Case, cases, judge, line_of
+from tests.support.repair_rename import renamed_copy
+
+JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "repair_corpus.jsonl"
+LIMIT_S = 60.0
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(0)]
+
+
+def known() -> dict[tuple[str, str], dict[str, object]]:
+    if not JOURNAL.exists():
+        return {}
+    rows = [json.loads(line) for line in JOURNAL.read_text(encoding="utf-8").splitlines()]
+    return {(str(row["run"]), str(row["name"])): row for row in rows}
+
+
+async def results(
+    run: str, chosen: list[Case], capsys: pytest.CaptureFixture[str], tools: str
+) -> list[dict[str, object]]:
+    """Plays what is not in the journal yet, and tells each case in a line."""
+    JOURNAL.parent.mkdir(parents=True, exist_ok=True)
+    done = known()
+    rows = []
+    for case in chosen:
+        row = done.get((run, case.name))
+        if row is None:
+            verdict = await judge(case, tools)  # type: ignore[arg-type]
+            row = {"run": run, **json.loads(line_of(verdict))}
+            with JOURNAL.open("a", encoding="utf-8") as journal:
+                journal.write(json.dumps(row, ensure_ascii=False) + "\n")
+        rows.append(row)
+        with capsys.disabled():
+            first = str(row["last"]).splitlines()[0]
+            figures = f"{row['seconds']:>5} s {row['replies']:>3} calls"
+            print(f"{run:9} {row['outcome']:10} {row['name']:24} {figures}  {first[:110]}")
+    return rows
+
+
+def share(rows: list[dict[str, object]]) -> float:
+    good = [row for row in rows if row["outcome"] == "fixed" and float(str(row["seconds"])) <= LIMIT_S]
+    return len(good) / len(rows)
+
+
+def report(run: str, rows: list[dict[str, object]], capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = [row for row in rows if row["outcome"] == "fixed"]
+    with capsys.disabled():
+        print(f"\n{run}: {len(fixed)} of {len(rows)} fixed, {share(rows):.0%} within {LIMIT_S:.0f} s")
+        for kind in sorted({str(row["kind"]) for row in rows}):
+            of_kind = [row for row in rows if row["kind"] == kind]
+            print(f"  {kind:32} {sum(row['outcome'] == 'fixed' for row in of_kind)} of {len(of_kind)}")
+        for name in ("seconds", "replies", "calls"):
+            values = sorted(float(str(row[name])) for row in fixed)
+            p95 = values[min(len(values) - 1, int(len(values) * 0.95))]
+            print(f"  {name:10} median {statistics.median(values):g}, p95 {p95:g}")
+        before = sum(int(str(row["edits_found"])) for row in fixed)
+        after = sum(int(str(row["edits_kept"])) for row in fixed)
+        print(f"  edits      {before} found, {after} after minimising")
+
+
+async def test_corpus(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = await results("loopline", cases(), capsys, "loopline")
+    report("loopline", rows, capsys)
+    assert not [row["name"] for row in rows if row["outcome"] == "broken"]
+    assert share(rows) >= 0.8
+
+
+async def test_codex_sample(capsys: pytest.CaptureFixture[str]) -> None:
+    found = cases()
+    rows = await results("codex", found[:: max(1, len(found) // 10)][:10], capsys, "codex")
+    report("codex", rows, capsys)
+    assert share(rows) >= 0.8
+
+
+async def test_renamed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The names in the corpus do not matter."""
+    plain = await results("loopline", cases(), capsys, "loopline")
+    renamed = [copy for case in cases() if (copy := renamed_copy(case, tmp_path)) is not None]
+    rows = await results("renamed", renamed, capsys, "loopline")
+    report("renamed", rows, capsys)
+    same = [row for row in plain if row["name"] in {case.name for case in renamed}]
+    assert len(renamed) >= len(plain) * 0.9
+    assert share(rows) >= share(same) - 0.05
