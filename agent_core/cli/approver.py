@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent_core.agent.approvals import Approver, Decision, Question, nobody
-from agent_core.cli.text import clean
+from agent_core.telemetry.display import visible
 
 _ANSWERS: dict[str, Decision] = {"y": "allow", "yes": "allow", "a": "always", "always": "always"}
 
@@ -29,7 +29,7 @@ class _Terminal:
     async def __call__(self, question: Question) -> Decision | None:
         async with self._turn:
             asked = Text(f"? run {question.name}: ", style="yellow")
-            asked.append(clean(question.subject), style="bold")
+            asked.append(visible(question.subject), style="bold")
             self._console.print(asked, soft_wrap=True, highlight=False)
             self._console.print(Text("  [y]es  [a]lways  [N]o "), end="")
             answer = await _line()

@@ -15,8 +15,8 @@ from rich.text import Text
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.run import Report, RunOptions, perform, show
 from agent_core.cli.terminal import Terminal, make_console
-from agent_core.cli.text import duration, number, size
 from agent_core.demo.sample import TASK, Verdict, copy_to, run_tests
+from agent_core.telemetry.display import duration, number, size
 from agent_core.telemetry.rows import CallRow
 from agent_core.telemetry.summary import median
 

@@ -20,12 +20,12 @@ from agent_core.cli.approver import approver_for
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table
 from agent_core.cli.terminal import Terminal, diff_text, make_console
-from agent_core.cli.text import duration, number
 from agent_core.config import state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.control.messages import ControlError
 from agent_core.errors import UsageError
 from agent_core.runtime.host import Hosted, HostOptions, host_session
+from agent_core.telemetry.display import duration, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup import Rollup

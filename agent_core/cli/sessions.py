@@ -10,9 +10,9 @@ from agent_core.agent.calls import calls_of, text_of
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
-from agent_core.cli.text import UNKNOWN, clean, one_line
 from agent_core.clock import SystemClock, rfc3339
 from agent_core.config import state_dir
+from agent_core.telemetry.display import UNKNOWN, clean, one_line
 
 
 def list_sessions(*, json: bool) -> None:

@@ -9,9 +9,9 @@ from rich.table import Table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
-from agent_core.cli.text import UNKNOWN, clean
 from agent_core.config import SETTINGS, keep_setting, load
 from agent_core.errors import UsageError
+from agent_core.telemetry.display import UNKNOWN, clean
 
 
 def show_config(workspace: Path, *, json: bool) -> None:

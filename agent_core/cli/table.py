@@ -6,18 +6,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from agent_core.cli.text import UNKNOWN, duration, number, size
+from agent_core.telemetry.display import REUSE_WORDS, UNKNOWN, cached, duration, number, percent, size
 from agent_core.telemetry.rows import CallRow
-
-_CHAIN = {
-    "first": "first",
-    "reused": "⟲ reused",
-    "full_resend": "↑ full",
-    "not_found": "↑ not found",
-    "evicted": "↑ evicted",
-    "rotated": "↑ rotated",
-    "reconnected": "↯ reconnected",
-}
 
 _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("call", "", 0),
@@ -56,18 +46,9 @@ def _cells(row: CallRow, *, brief: bool) -> tuple[str, ...]:
         duration(row.inference_ms),
         duration(row.tools_ms),
         number(row.input_tokens),
-        _cached(row, brief),
+        percent(row.cache_ratio) if brief else cached(row.cached_tokens, row.cache_ratio),
         number(row.output_tokens),
         number(row.rate),
         size(row.bytes_up),
-        _CHAIN.get(row.reuse or "", UNKNOWN),
+        REUSE_WORDS.get(row.reuse or "", UNKNOWN),
     )
-
-
-def _cached(row: CallRow, brief: bool) -> str:
-    if row.cached_tokens is None:
-        return UNKNOWN
-    ratio = row.cache_ratio
-    if ratio is None:
-        return f"{row.cached_tokens:,}"
-    return f"{ratio * 100:.0f} %" if brief else f"{row.cached_tokens:,} ({ratio * 100:.0f} %)"

@@ -29,7 +29,7 @@ from agent_core.agent.updates import (
     TurnEnded,
     Update,
 )
-from agent_core.cli.text import clean, duration, one_line
+from agent_core.telemetry.display import clean, duration, one_line
 
 _MAX_DIFF_LINES = 12
 _TOOL_STYLE = {"ok": "green", "error": "red", "denied": "yellow", "timeout": "red", "cancelled": "yellow"}

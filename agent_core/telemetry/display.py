@@ -1,0 +1,175 @@
+"""Numbers and foreign text as people read them: one place for the command line and both dashboards. Pure.
+
+Every number comes with its unit; what is not known is `–`, never 0. Text from models, tools, files and errors goes
+through `clean` or `one_line` before it reaches a screen.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, tzinfo
+
+UNKNOWN = "–"
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+"""C0 and C1 without newline and tab, and the marks that turn the direction of text around."""
+_HIDDEN = frozenset("\u200b\u200c\u200d\u2060\u00ad")
+"""Printable by name, yet nothing to see."""
+
+REUSE_WORDS = {
+    "first": "first",
+    "reused": "⟲ reused",
+    "full_resend": "↑ full",
+    "not_found": "↑ not found",
+    "evicted": "↑ evicted",
+    "rotated": "↑ rotated",
+    "reconnected": "↯ reconnected",
+}
+"""Reuse outcomes with their marks; the same everywhere."""
+
+STAGE_WORDS = {
+    "inference": "inference",
+    "client_tool": "tools",
+    "api_overhead": "overhead",
+    "approval": "approval",
+    "client_other": "other",
+}
+"""The stages of a turn in the order in which they are listed, with the words people read."""
+
+
+def clean(text: str) -> str:
+    """`text` without escape sequences, control characters and direction marks; newlines and tabs stay."""
+    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """`text` cleaned and on one line, at most `limit` characters with an ellipsis for the rest."""
+    line = " ".join(clean(text[: 4 * limit + 64]).split())
+    return line if len(line) <= limit else line[: max(0, limit - 1)] + "…"
+
+
+def duration(ms: float | None) -> str:
+    """`4.1 ms` below ten, `410 ms` below a second, `6.20 s` below a minute, then `3 min 07 s` and `2 h 05 min`."""
+    if ms is None:
+        return UNKNOWN
+    if ms < 9.95:
+        return f"{ms:.1f} ms" if ms else "0 ms"
+    if ms < 999.5:
+        return f"{ms:.0f} ms"
+    if ms < 59_995:
+        return f"{ms / 1000:.2f} s"
+    seconds = round(ms / 1000)
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02d} s"
+    minutes = round(seconds / 60)
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def size(count: float | None) -> str:
+    """Bytes, powers of 1000: `812 B`, `9.8 kB`, `1.2 MB`."""
+    if count is None:
+        return UNKNOWN
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if abs(count) >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def number(count: float | None) -> str:
+    """A count with thousands separated: `12,310`."""
+    return UNKNOWN if count is None else f"{count:,.0f}"
+
+
+def short_number(count: float | None) -> str:
+    """A count for narrow places: `812`, `12.3k`, `4.1M`."""
+    if count is None:
+        return UNKNOWN
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e4)):
+        if abs(count) >= scale:
+            return f"{count / (1e3 if unit == 'k' else scale):.1f}{unit}"
+    return f"{count:,.0f}"
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 as a whole percentage: `94 %`. Only all of it is 100 %, only none of it 0 %."""
+    if share is None:
+        return UNKNOWN
+    if 0.995 <= share < 1:
+        return "99 %"
+    if 0 < share < 0.005:
+        return "<1 %"
+    return f"{share * 100:.0f} %"
+
+
+def rate(tokens_per_s: float | None, *, estimated: bool = False) -> str:
+    """`812 tok/s`, `9.4 tok/s` below ten; an estimate of what still streams is marked `≈`."""
+    if tokens_per_s is None:
+        return UNKNOWN
+    digits = f"{tokens_per_s:.1f}" if 0 < tokens_per_s < 9.95 else f"{tokens_per_s:,.0f}"
+    return f"{'≈' if estimated else ''}{digits} tok/s"
+
+
+def money(usd: float | None) -> str:
+    """`$1.84`; below ten cents with four digits (`$0.0310`), below a hundredth of a cent `<$0.0001`."""
+    if usd is None:
+        return UNKNOWN
+    if 0 < usd < 0.0001:
+        return "<$0.0001"
+    return f"${usd:,.4f}" if 0 < usd < 0.1 else f"${usd:,.2f}"
+
+
+def age(seconds: float | None) -> str:
+    """A running time: `00:41:12`, with days before it above a day."""
+    if seconds is None:
+        return UNKNOWN
+    whole = max(0, int(seconds))
+    days, rest = divmod(whole, 86_400)
+    clock = f"{rest // 3600:02d}:{rest // 60 % 60:02d}:{rest % 60:02d}"
+    return f"{days} d {clock}" if days else clock
+
+
+def countdown(seconds: float | None) -> str:
+    """Time left: `13:48`, `1:02:03` above an hour, `due` when it is over."""
+    if seconds is None:
+        return UNKNOWN
+    whole = int(seconds)
+    if whole <= 0:
+        return "due"
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
+
+
+def time_of_day(wall_ns: int | None, zone: tzinfo = UTC, *, seconds: bool = False) -> str:
+    """`14:02`, or `14:02:07`, in `zone`."""
+    if wall_ns is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(wall_ns / 1e9, zone).strftime("%H:%M:%S" if seconds else "%H:%M")
+
+
+def date_and_time(wall_ns: int | None, zone: tzinfo = UTC) -> str:
+    """`2026-11-30 14:02:07` in `zone`."""
+    if wall_ns is None:
+        return UNKNOWN
+    return datetime.fromtimestamp(wall_ns / 1e9, zone).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def reuse_word(reuse: str | None) -> str:
+    """A reuse outcome with its mark; one this version does not know as its own (cleaned) name."""
+    return UNKNOWN if reuse is None else REUSE_WORDS.get(reuse) or one_line(reuse, 24)
+
+
+def cached(tokens: int | None, share: float | None) -> str:
+    """`2,351 (87 %)`: cached input tokens and their share of the input; without a share the count alone."""
+    if tokens is None:
+        return UNKNOWN
+    return f"{tokens:,}" if share is None else f"{tokens:,} ({percent(share)})"
+
+
+def visible(text: str) -> str:
+    """`text` with every control character spelled out (`\\x1b`), newlines kept: for what a person is asked to allow,
+    where leaving something out would hide it."""
+    return "".join(
+        char if char == "\n" or (char.isprintable() and char not in _HIDDEN) else char.encode("unicode_escape").decode()
+        for char in text.replace("\r\n", "\n")
+    )
