@@ -16,7 +16,6 @@ from dashboard.hub.member import Member
 SHOWN = 60
 """Running turns on the page, the newest; the rest is told as a number."""
 SHOWN_CONNECTIONS = 12
-RECENT_ENDED = 10
 _encode = msgspec.json.encode
 
 
@@ -37,12 +36,10 @@ class TotalsNow(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the page of now shows, as of `cursor`."""
+    """What runs, as of `cursor`."""
 
     cursor: str
     running: list[LiveRow]
-    ended: list[LiveRow]
-    """Newest first."""
     totals: Totals
     rates: list[tuple[int, float]]
 
@@ -80,17 +77,9 @@ class Frames:
         now_ns = self._hub.now_ns()
         shown, _ = self._running(team)
         running = [live_row(member, turn, now_ns) for turn, member in shown.items()]
-        ended = [
-            row
-            for member in self._hub.roster.members(team)
-            for turn, at in member.state.rollup.turns.items()
-            if at.status is not None and (row := live_row(member, turn, now_ns)) is not None
-        ]
-        ended.sort(key=_ended_ms, reverse=True)
         return Snapshot(
             cursor=self._hub.live.cursor,
             running=[row for row in running if row is not None],
-            ended=ended[:RECENT_ENDED],
             totals=self.make_totals(team),
             rates=self.rates(team),
         )
@@ -182,10 +171,6 @@ class Frames:
             self._frames.clear()
             self._rows.clear()
             self._shown.clear()
-
-
-def _ended_ms(row: LiveRow) -> int:
-    return row.started_ms + row.duration_ms
 
 
 def _started_ns(item: tuple[int, str, Member]) -> int:

@@ -14,6 +14,7 @@ import msgspec
 from agent_core.telemetry.events import CallCompleted, Event
 from agent_core.telemetry.export import Wanted
 from dashboard.hub.core import Hub
+from dashboard.hub.live_rows import LiveRow, live_row, row_of
 from dashboard.hub.member import Member
 from dashboard.hub.records import DAY_US, TurnQuery, TurnRecord, day_of, response_subject
 from dashboard.hub.roster import decoded
@@ -42,8 +43,10 @@ async def view_turn(hub: Hub, turn: str, team: str | None) -> TurnView | None:
     if member is not None and member.state.rollup.turns[turn].status is None:
         return _of_member(member, turn, hub.now_ns())
     record = await hub.ask(hub.store.turn, turn, team)
+    if member is not None and (record is None or record.status == "running"):
+        return _of_member(member, turn, hub.now_ns())  # its end is not written yet
     if record is None:
-        return None if member is None else _of_member(member, turn, hub.now_ns())
+        return None
     events = await hub.ask(turn_events, hub.store, record)
     state = State(prices=hub.settings.price_table(), targets=hub.settings.folding_targets())
     state.apply_all(events)
@@ -51,6 +54,23 @@ async def view_turn(hub: Hub, turn: str, team: str | None) -> TurnView | None:
         return None
     line = line_of_record(record)
     return TurnView(turn, record.team, record.agent, "turn" if line is None else line.title, state, live=False)
+
+
+async def ended_turns(hub: Hub, team: str | None, limit: int) -> list[LiveRow]:
+    """The latest turns of the last day that ended, newest end first: those in memory, and those that were written."""
+    now_ns = hub.now_ns()
+    rows: dict[tuple[str, str], LiveRow] = {}
+    query = TurnQuery(team=team, since_us=now_ns // 1000 - DAY_US, until_us=now_ns // 1000 + DAY_US, limit=4 * limit)
+    for record in await hub.ask(hub.store.turns, query):
+        line = line_of_record(record) if record.status != "running" else None
+        if line is not None:
+            rows[(record.team, record.turn)] = row_of(line, record.team, record.agent, record.reuse or None)
+    for member in hub.roster.members(team):
+        for turn, at in member.state.rollup.turns.items():
+            row = live_row(member, turn, now_ns) if at.status is not None else None
+            if row is not None:
+                rows[(row.team, row.turn)] = row
+    return sorted(rows.values(), key=_ended_ms, reverse=True)[:limit]
 
 
 def line_of_record(record: TurnRecord) -> TurnLine | None:
@@ -139,6 +159,10 @@ def _of_member(member: Member, turn: str, now_ns: int) -> TurnView:
     line = member.state.turn_line(turn, now_ns)
     title = "turn" if line is None else line.title
     return TurnView(turn, member.source.team, member.source.agent, title, member.state, live=True)
+
+
+def _ended_ms(row: LiveRow) -> int:
+    return row.started_ms + row.duration_ms
 
 
 def _seq(event: Event) -> int:

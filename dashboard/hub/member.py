@@ -239,6 +239,7 @@ class Member:
         return plausible_us(at_ns // 1000, self._at_us)
 
     def _turn_record(self, line: TurnLine, row: TurnRow) -> TurnRecord:
+        latest = self.latest_call(line.turn)
         return TurnRecord(
             team=self.source.team,
             turn=line.turn,
@@ -248,6 +249,7 @@ class Member:
             project=line.project or "",
             model=line.models[0] if line.models else "",
             status=line.status or "running",
+            reuse=(latest.reuse or "") if latest is not None else "",
             started_us=self._when(line.started_ns),
             ended_us=None if row.ended_ns is None else row.ended_ns // 1000,
             body=_encode(line),

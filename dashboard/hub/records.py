@@ -56,6 +56,8 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     status: str
     """`running` until it ends."""
+    reuse: str
+    """Outcome of the latest call, "" without one."""
     started_us: int
     ended_us: int | None
     body: bytes

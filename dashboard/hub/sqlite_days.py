@@ -214,11 +214,11 @@ class DayFiles:
             [(row.source, row.seq, row.team, row.at_us, row.subject, row.kind, row.body) for row in events],
         )
         db.executemany(
-            f"INSERT OR REPLACE INTO turn ({TURN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO turn ({TURN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     turn.team, turn.turn, turn.session, turn.source, turn.agent, turn.project, turn.model, turn.status,
-                    turn.started_us, turn.ended_us, turn.body,
+                    turn.reuse, turn.started_us, turn.ended_us, turn.body,
                 )
                 for turn in turns
             ],
@@ -306,7 +306,7 @@ def _where(query: TurnQuery | FindingQuery, at: str, fields: Sequence[str]) -> t
 def _turn(row: tuple[Any, ...]) -> TurnRecord:
     return TurnRecord(
         team=row[0], turn=row[1], session=row[2], source=row[3], agent=row[4], project=row[5], model=row[6],
-        status=row[7], started_us=row[8], ended_us=row[9], body=row[10],
+        status=row[7], reuse=row[8], started_us=row[9], ended_us=row[10], body=row[11],
     )  # fmt: skip
 
 

@@ -16,8 +16,8 @@ CREATE = (
     """
     CREATE TABLE IF NOT EXISTS turn (
         team TEXT NOT NULL, turn TEXT NOT NULL, session TEXT NOT NULL, source TEXT NOT NULL, agent TEXT NOT NULL,
-        project TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL, started_us INTEGER NOT NULL,
-        ended_us INTEGER, body BLOB NOT NULL, PRIMARY KEY (turn, team)
+        project TEXT NOT NULL, model TEXT NOT NULL, status TEXT NOT NULL, reuse TEXT NOT NULL,
+        started_us INTEGER NOT NULL, ended_us INTEGER, body BLOB NOT NULL, PRIMARY KEY (turn, team)
     )
     """,
     "CREATE INDEX IF NOT EXISTS turn_started ON turn (started_us)",
@@ -29,5 +29,5 @@ CREATE = (
     """,
     "CREATE INDEX IF NOT EXISTS finding_at ON finding (at_us)",
 )
-TURN_COLUMNS = "team, turn, session, source, agent, project, model, status, started_us, ended_us, body"
+TURN_COLUMNS = "team, turn, session, source, agent, project, model, status, reuse, started_us, ended_us, body"
 FINDING_COLUMNS = "team, source, seq, at_us, severity, code, agent, turn, body"

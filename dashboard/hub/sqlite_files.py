@@ -24,18 +24,27 @@ _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 def open_writable(path: Path, create: Sequence[str], *, busy_s: float = BUSY_S) -> sqlite3.Connection:
     """A connection in autocommit mode to `path`, made with the statements `create` if it is new.
 
-    Raises `StateError` for a file of a newer schema or of another program, `sqlite3.Error` and OSError otherwise.
+    A new file is made under a private name and renamed, so that no reader ever finds it without its tables. Raises
+    `StateError` for a file of a newer schema or of another program, `sqlite3.Error` and OSError otherwise.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not path.exists():
-        path.touch(mode=0o600)
+        private = path.with_name(f"{path.name}.{os.getpid()}.new")
+        private.unlink(missing_ok=True)
+        private.touch(mode=0o600)
+        _configured(private, create, busy_s).close()
+        private.rename(path)
+    return _configured(path, create, busy_s)
+
+
+def _configured(path: Path, create: Sequence[str], busy_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA journal_size_limit = 16777216")
-        check(connection, path, new_allowed=True)
+        check(connection, path)
         with transaction(connection):
             for statement in create:
                 connection.execute(statement)
@@ -75,10 +84,11 @@ def open_readable(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def check(connection: sqlite3.Connection, path: Path, *, new_allowed: bool) -> None:
+def check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raises `StateError` for a file that is neither empty nor of the hub in a schema that this version knows."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
-    if version == application == 0 and new_allowed:
+    if version == application == 0:
         return
     if application != APPLICATION_ID:
         raise StateError(f"{path}: not a file of the hub", code="state_no_hub")

@@ -115,15 +115,6 @@ class WebProcess:
             return await self.process.wait()
 
 
-CODE = """
-import sys
-from pathlib import Path
-from dashboard.web.command import web_command
-host, port, ready = sys.argv[1:4]
-sys.exit(web_command(host=host, port=int(port), ready_file=Path(ready)))
-"""
-
-
 @contextlib.asynccontextmanager
 async def web_process(state_home: Path, *, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[WebProcess]:
     """`state_home` is XDG_STATE_HOME; journals lie under `loopline/telemetry` there."""
@@ -131,8 +122,8 @@ async def web_process(state_home: Path, *, port: int = 0, host: str = "127.0.0.1
     ready_file.unlink(missing_ok=True)
     env = {**os.environ, "XDG_STATE_HOME": str(state_home), "PYTHONDONTWRITEBYTECODE": "1"}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", CODE, host, str(port), str(ready_file), env=env,
-        stderr=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2],
+        sys.executable, "-m", "agent_core", "web", "--host", host, "--port", str(port), "--ready-file", str(ready_file),
+        env=env, stderr=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     try:
         async with asyncio.timeout(START_S):

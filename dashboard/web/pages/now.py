@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from dashboard.findings import Finding
 from dashboard.hub.core import Hub
+from dashboard.hub.history import ended_turns
 from dashboard.hub.live_rows import LiveError, error_of
 from dashboard.hub.records import DAY_US, FindingQuery, FindingRecord
 from dashboard.web.access import ReadApi, ReadPage
@@ -17,6 +18,7 @@ from dashboard.web.parts import parts_of
 from dashboard.web.replies import json_reply
 
 SHOWN_ERRORS = 12
+SHOWN_ENDED = 10
 
 router = APIRouter()
 
@@ -25,17 +27,19 @@ router = APIRouter()
 async def now(request: Request, identity: ReadPage) -> Response:
     parts = parts_of(request)
     snapshot = parts.frames.snapshot(identity.sees)
+    ended = await ended_turns(parts.hub, identity.sees, SHOWN_ENDED)
     errors = await latest_errors(parts.hub, identity.sees)
     return page(
-        request, "now.html", identity, snapshot=snapshot, errors=errors, empty=not parts.hub.roster.sources,
-        now_s=parts.hub.now_ns() // 10**9,
+        request, "now.html", identity, snapshot=snapshot, ended=ended, errors=errors,
+        empty=not parts.hub.roster.sources,
     )  # fmt: skip
 
 
 @router.get("/api/now")
 async def now_as_data(request: Request, identity: ReadApi) -> Response:
     parts = parts_of(request)
-    return json_reply(parts.frames.snapshot(identity.sees))
+    snapshot = msgspec.structs.asdict(parts.frames.snapshot(identity.sees))
+    return json_reply({**snapshot, "ended": await ended_turns(parts.hub, identity.sees, SHOWN_ENDED)})
 
 
 async def latest_errors(hub: Hub, team: str | None) -> list[LiveError]:

@@ -75,8 +75,8 @@ document.getElementById("theme").addEventListener("click", toggleTheme);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page?.themed());
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, button, a, summary")) return;
-  if (event.key === " " && !event.target.closest(".bars")) togglePause();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.key === " " && !event.target.closest("button, a, summary, .bars")) togglePause();
   else if (event.key === "t") toggleTheme();
   else if (/^[1-5]$/.test(event.key)) document.querySelectorAll(".top nav a")[Number(event.key) - 1]?.click();
   else return;

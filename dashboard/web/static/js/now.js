@@ -13,7 +13,8 @@ export class NowPage {
   #errors = document.getElementById("errors");
   #chart = new RateChart(document.getElementById("rate-chart"));
   #skewMs = Number(document.getElementById("main").dataset.now) - Date.now();
-  #announced = 0;
+  #toSay = [];
+  #saying = 0;
 
   turns({ rows, ended, errors, gone, shown, hidden }) {
     for (const row of ended) this.#end(row);
@@ -143,11 +144,14 @@ export class NowPage {
     }
   }
 
-  // Said aloud: ends and errors only, at most one in two seconds.
+  // Said aloud: ends and errors only, gathered to at most one message in two seconds.
   #announce(text) {
-    const nowMs = Date.now();
-    if (nowMs - this.#announced < 2000) return;
-    this.#announced = nowMs;
-    document.getElementById("announce").textContent = text;
+    this.#toSay.push(text);
+    if (this.#saying) return;
+    const say = () => {
+      this.#saying = this.#toSay.length ? setTimeout(say, 2000) : 0;
+      if (this.#toSay.length) document.getElementById("announce").textContent = this.#toSay.splice(0).slice(-3).join(". ");
+    };
+    say();
   }
 }

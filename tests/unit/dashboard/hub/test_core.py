@@ -16,6 +16,7 @@ from agent_core.telemetry.rollup import Rollup
 from dashboard.hub import writing
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
+from dashboard.hub.history import ended_turns
 from dashboard.hub.ingest import Batch, Refused
 from dashboard.hub.member import MAX_OPEN_TURNS, MAX_WEIGHT
 from dashboard.hub.names import LIMITS
@@ -163,7 +164,7 @@ async def test_ids_that_two_teams_share_stay_apart(tmp_path: Path) -> None:
             found = hub.store.turn("s_turn_1", team)
             assert found is not None
             assert found.project == project
-            [row] = Frames(hub).snapshot(team).ended
+            [row] = await ended_turns(hub, team, 10)
             assert row.project == project
 
 
@@ -291,7 +292,7 @@ async def test_while_the_disk_takes_nothing_agents_wait_and_nothing_is_lost(
         assert caught.value.status == 503
         assert caught.value.retry_after_s
         assert hub.acked("blue", scene.events[0].source) == 4
-        assert Frames(hub).snapshot("blue").ended, "pages go on"
+        assert await ended_turns(hub, "blue", 10), "pages go on"
         other.execute("ROLLBACK")
         other.close()
         async with asyncio.timeout(10):

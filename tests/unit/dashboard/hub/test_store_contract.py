@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def unit(*rows: EventRow, cells: dict[CellKey, Cell] | None = None, **fields: ob
 def turn(name: str = "turn_1", *, team: str = "blue", started_us: int = NOON_US, status: str = "running") -> TurnRecord:
     return TurnRecord(
         team=team, turn=name, session="s", source="a", agent="alice", project="shop", model="gpt-5", status=status,
-        started_us=started_us, ended_us=None, body=b"{}",
+        reuse="reused", started_us=started_us, ended_us=None, body=b"{}",
     )  # fmt: skip
 
 
@@ -302,3 +303,27 @@ def test_files_are_for_their_owner_only(store: Store, folder: Path) -> None:
     store.write(unit(event(1)))
     for path in folder.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_reader_never_finds_a_day_without_its_tables(store: Store) -> None:
+    """Days are made while others ask; each answer is one of before or after."""
+    query = TurnQuery(team=None, since_us=0, until_us=1 << 60)
+    done = threading.Event()
+    errors: list[StoreError] = []
+
+    def ask() -> None:
+        while not done.is_set():
+            try:
+                store.turns(query)
+                store.positions()
+            except StoreError as error:
+                errors.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    for back in range(60):
+        store.write(unit(event(1, source=f"s{back}", at_us=NOON_US - back * DAY_US)))
+    done.set()
+    asking.join(10)
+    assert errors == []
+    assert len(store.days()) == 60
