@@ -1,0 +1,126 @@
+"""A cancel ends everything within a second: the reply, the commands with all they started, open questions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_core.agent.updates import ApprovalAsked, TextPiece
+from agent_core.telemetry import events as ev
+from tests.support import model_events as make
+from tests.support.agent import Worker, working
+from tests.support.agent_tree import MEMBERS, TREE, alive, pids
+from tests.support.scripted_service import Peer, replies, running
+
+WARM = make.warm("resp_w")
+END = make.ladder("resp_end", make.message("all done", "msg_end"))
+
+
+def shell(n: int, command: str) -> list[dict[str, Any]]:
+    call = make.tool_call(f"call_{n}", name="shell", arguments=json.dumps({"command": command}))
+    return make.ladder(f"resp_{n}", make.reasoning(item_id=f"rs_{n}"), call)
+
+
+async def cancelled_in_s(work: Worker, turn: str) -> float:
+    """Cancel the turn; how long it took until nothing of it was left."""
+    started = time.monotonic()
+    work.session.cancel(turn)
+    async with asyncio.timeout(10):
+        while work.session.running is not None:
+            await asyncio.wait([work.session.running.done])
+    return time.monotonic() - started
+
+
+async def test_processes_that_resist_are_gone_within_a_second(tmp_path: Path) -> None:
+    """codex#7985, #26382: the turn stops in the UI and its children live on."""
+    script = tmp_path / "tree.py"
+    script.write_text(TREE)
+    command = f"echo begun; {sys.executable} {script} {tmp_path}/pid"
+    took: list[float] = []
+    sockets = replies(WARM, shell(1, command), shell(2, command), shell(3, command), END)
+    async with running(sockets) as service, working(service.base_url, tmp_path) as work:
+        for _ in range(3):
+            handle = work.session.start_turn("run it")
+            async with asyncio.timeout(30):
+                while len(pids(tmp_path)) < MEMBERS:  # noqa: ASYNC110 - other processes tell nobody
+                    await asyncio.sleep(0.01)
+            members = pids(tmp_path)
+            assert all(map(alive, members))
+            took.append(await cancelled_in_s(work, handle.turn))
+            assert (await handle.done).status == "cancelled"
+            assert [pid for pid in members if alive(pid)] == []
+            assert work.items[-1]["output"].startswith("begun\n[cancelled by the user")
+            for path in tmp_path.glob("pid.*"):
+                path.unlink()
+        assert (await work.session.run_turn("go on")).status == "completed"
+        assert len(service.handshakes) == 1
+    assert min(took) < 1.0, took
+    sent = [event.reuse for event in work.sink.events if isinstance(event, ev.CallSent)]
+    assert sent == ["first", "reused", "reused", "reused", "reused"]
+
+
+@pytest.mark.parametrize("own", [True, False])
+async def test_a_reply_that_streams_is_stopped_and_its_tail_answers_nobody(tmp_path: Path, own: bool) -> None:
+    long = make.ladder("resp_1", make.message("a long answer " * 20), usage=make.USAGE)
+
+    async def script(peer: Peer) -> None:
+        await peer.answer(WARM)
+        await peer.next()
+        await peer.send(*long[:5])
+        if own:
+            await peer.next("response.cancel")
+            await peer.send({"type": "response.incomplete", "response": make.response("resp_1", "cancelled")})
+        await peer.answer(END) if own else await peer.left()
+        await peer.left()
+
+    sockets = [script] if own else [script, replies(END)]
+    async with (
+        running(*sockets) as service,
+        working(service.base_url, tmp_path, own_service=own, drain_timeout_s=0.2) as work,
+    ):
+        handle = work.session.start_turn("talk")
+        await work.until(TextPiece)
+        took = await cancelled_in_s(work, handle.turn)
+        assert (await work.session.run_turn("go on")).text == "all done"
+        assert len(service.handshakes) == (1 if own else 2)
+    assert took < 1.0
+
+
+async def test_a_question_that_nobody_answers_does_not_hold_a_cancel_up(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def approver(question: object) -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    async with (
+        running(replies(WARM, shell(1, "true"))) as service,
+        working(service.base_url, tmp_path, approve="ask", approver=approver) as work,
+    ):
+        handle = work.session.start_turn("run it")
+        await work.until(ApprovalAsked)
+        await asked.wait()
+        assert await cancelled_in_s(work, handle.turn) < 1.0
+        assert work.session.questions.pending() == []
+    resolved = [event for event in work.sink.events if isinstance(event, ev.ApprovalResolved)]
+    assert [event.decision for event in resolved] == ["withdrawn"]
+
+
+async def test_everything_stops_with_the_session_too(tmp_path: Path) -> None:
+    script = tmp_path / "tree.py"
+    script.write_text(TREE)
+    command = f"{sys.executable} {script} {tmp_path}/pid"
+    async with running(replies(WARM, shell(1, command))) as service, working(service.base_url, tmp_path) as work:
+        work.session.start_turn("run it")
+        async with asyncio.timeout(30):
+            while len(pids(tmp_path)) < MEMBERS:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+    assert [pid for pid in pids(tmp_path) if alive(pid)] == []
+    assert os.getpid() not in pids(tmp_path)
