@@ -23,7 +23,7 @@ from websockets.http11 import Request
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
-from tests.support.scripted_service_rules import Conversation
+from tests.support.scripted_service_rules import Conversation, line_of
 
 Json = dict[str, Any]
 
@@ -186,6 +186,7 @@ class Peer:
         frame = json.loads(message)
         if frame["type"] == "response.create":
             create = Create(frame, len(message), self.number)
+            self._service.trace.append(f"socket {self.number} <- {line_of(frame)}")
             self.creates.append(create)
             self._service.creates.append(create)
             self._conversation.create(frame)
@@ -245,6 +246,8 @@ class ScriptedService:
         self.posts: list[Create] = []
         self.post_headers: list[dict[str, str]] = []
         self.violations: list[str] = []
+        self.trace: list[str] = []
+        """Every handshake, create and POST in order, one line each."""
         self.connections = 0
         self._sockets, self._posts, self._then, self._then_post = list(sockets), list(posts), then, then_post
         self._http = Conversation(self.violations)
@@ -252,12 +255,20 @@ class ScriptedService:
         self._server: asyncio.Server | None = None
         self._failures: list[BaseException] = []
         self.peers: list[Peer] = []
+        self._opened = asyncio.Event()
 
     async def start(self) -> Self:
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=64 * 1024 * 1024)
         port = self._server.sockets[0].getsockname()[1]
         self.base_url = f"http://127.0.0.1:{port}/v1"
         return self
+
+    async def until_opened(self, count: int) -> None:
+        """Wait until so many sockets were opened."""
+        async with asyncio.timeout(WAIT_S):
+            while len(self.peers) < count:
+                self._opened.clear()
+                await self._opened.wait()
 
     async def stop_listening(self) -> None:
         """Refuse new connections and end the open ones."""
@@ -314,13 +325,16 @@ class ScriptedService:
         self.handshakes.append(request)
         script = self._sockets.pop(0) if self._sockets else self._then
         if isinstance(script, Refuse):
+            self.trace.append(f"upgrade refused with {script.status}")
             extra = "".join(f"{name}: {value}\r\n" for name, value in script.headers.items())
             writer.write(f"HTTP/1.1 {script.status} No\r\nContent-Length: 0\r\n{extra}\r\n".encode())
             await writer.drain()
             return
         protocol.send_response(protocol.accept(request))
         peer = Peer(self, len(self.handshakes), protocol, reader, writer)
+        self.trace.append(f"socket {peer.number} opened")
         self.peers.append(peer)
+        self._opened.set()
         await peer.flush()
         reading = asyncio.create_task(peer.read())
         try:
@@ -336,6 +350,7 @@ class ScriptedService:
         body = await reader.readexactly(int(headers["content-length"]))
         self.post_headers.append(headers)
         self.posts.append(Create(json.loads(body), len(body), 0))
+        self.trace.append(f"POST <- {line_of(self.posts[-1].body)}")
         self._http.create(self.posts[-1].body)
         if self._posts:
             post = self._posts.pop(0)
@@ -380,21 +395,3 @@ async def running(
     finally:
         await service.stop()
     service.verify()
-
-
-@asynccontextmanager
-async def greeting(words: bytes) -> AsyncIterator[str]:
-    """A server that says `words`, whatever it is asked, and waits for the client to leave; gives its base URL."""
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(words)
-        while await reader.read(1 << 16):
-            pass
-        writer.close()
-        gone.set()
-
-    gone = asyncio.Event()
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-    await gone.wait()
-    server.close()

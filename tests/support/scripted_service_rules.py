@@ -30,3 +30,11 @@ class Conversation:
         if event.get("type") in ("response.completed", "response.incomplete") and "id" in event.get("response", {}):
             self.latest = event["response"]["id"]
             self._held = [*self._running, *event["response"].get("output", [])]
+
+
+def line_of(body: Json) -> str:
+    """What a create asks for, in a line."""
+    kind = "warm-up" if body.get("generate") is False else "create"
+    previous = body.get("previous_response_id")
+    kinds = [str(item.get("role") or item["type"]) for item in body.get("input", ())]
+    return f"{kind} {f'continuing {previous}' if previous else 'in full'}: {', '.join(kinds) or 'nothing new'}"
