@@ -105,12 +105,8 @@ class FlatTools:
             self.by_name.setdefault(flat_name(tool.namespace, tool.name), tool)
 
     def schema(self, name: str) -> dict[str, Any]:
-        """JSON Schema of a tool's arguments: always an object, with no fields but those it names."""
-        tool = self.by_name[name]
-        if tool.kind == "custom":
-            field = {INPUT_FIELD: {"type": "string"}}
-            return {"type": "object", "properties": field, "required": [INPUT_FIELD], "additionalProperties": False}
-        schema = {"type": "object", **(tool.parameters or {})}
+        """JSON Schema of a function's arguments: always an object, with no fields but those it names."""
+        schema = {"type": "object", **(self.by_name[name].parameters or {})}
         return {"additionalProperties": False, **schema} if "properties" in schema else schema
 
     def start(self, name: str, call_id: str | None) -> ToolCallStart:
@@ -119,10 +115,6 @@ class FlatTools:
         if tool is None:
             return ToolCallStart(name=name, call_id=call_id)
         return ToolCallStart(name=tool.name, kind=tool.kind, namespace=tool.namespace, call_id=call_id)
-
-    def is_custom(self, name: str) -> bool:
-        tool = self.by_name.get(name)
-        return tool is not None and tool.kind == "custom"
 
 
 def chat_turns(instructions: str | None, items: Sequence[AnyItem]) -> list[Turn]:

@@ -24,7 +24,13 @@ def _llama(name: str, spec: str, options: Mapping[str, Any]) -> Engine:
     return LlamaEngine(name, spec, options)
 
 
-KINDS: dict[str, Callable[[str, str, Mapping[str, Any]], Engine]] = {"llama": _llama}
+def _upstream(name: str, spec: str, options: Mapping[str, Any]) -> Engine:
+    from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
+
+    return UpstreamEngine(name, spec, options)
+
+
+KINDS: dict[str, Callable[[str, str, Mapping[str, Any]], Engine]] = {"llama": _llama, "upstream": _upstream}
 """Engine kinds of `--engine NAME=KIND:SPEC`: model name, spec and options to engine. Each is loaded when it is used."""
 
 

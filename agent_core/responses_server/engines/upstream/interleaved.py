@@ -1,0 +1,124 @@
+"""Items that grow at the same time, one after the other: the engine port has one open item. Pure.
+
+The oldest open item is passed on as it grows; what comes for others meanwhile is kept until it is their turn. Calls are
+checked when they close: arguments that are no JSON object would only fail later, at a tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import msgspec
+
+from agent_core.errors import EngineError
+from agent_core.responses_server.engines.base import (
+    Delta,
+    ItemEnd,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    ToolCallStart,
+)
+
+
+class _Item:
+    """`start` None: text or reasoning."""
+
+    def __init__(self, start: ToolCallStart | None = None) -> None:
+        self.start = start
+        self.parts: list[str] = []
+        self.waiting: list[Delta] = [start] if start is not None else []
+        self.closed = False
+
+
+class Interleaved:
+    """Takes deltas by the key of their item; every method gives the deltas that can go out now."""
+
+    def __init__(self) -> None:
+        self._items: dict[Hashable, _Item] = {}
+        self._seen: set[Hashable] = set()
+        self.count = 0
+        """Items that were opened."""
+
+    def knows(self, key: Hashable) -> bool:
+        return key in self._seen
+
+    def open_call(self, key: Hashable, start: ToolCallStart) -> list[Delta]:
+        self._seen.add(key)
+        self._items[key] = _Item(start)
+        self.count += 1
+        return self._out()
+
+    def text(self, key: Hashable, text: str) -> list[Delta]:
+        return self._grow(key, TextDelta(text))
+
+    def reasoning(self, key: Hashable, text: str) -> list[Delta]:
+        return self._grow(key, ReasoningDelta(text))
+
+    def arguments(self, key: Hashable, text: str) -> list[Delta]:
+        """A piece for an open call; for one that is not open it is dropped."""
+        item = self._items.get(key)
+        if item is None or not text:
+            return []
+        item.parts.append(text)
+        item.waiting.append(ToolCallDelta(text))
+        return self._out()
+
+    def written(self, key: Hashable) -> str:
+        """What came for an open item so far."""
+        item = self._items.get(key)
+        return "".join(item.parts) if item is not None else ""
+
+    def close(self, key: Hashable) -> list[Delta]:
+        """Raises EngineError `malformed_tool_arguments`."""
+        item = self._items.get(key)
+        if item is None or item.closed:
+            return []
+        item.closed = True
+        if item.start is not None:
+            item.waiting += _ending(item, item.start)
+        item.waiting.append(ItemEnd())
+        return self._out()
+
+    def close_all(self) -> list[Delta]:
+        return [delta for key in list(self._items) for delta in self.close(key)]
+
+    def _grow(self, key: Hashable, delta: TextDelta | ReasoningDelta) -> list[Delta]:
+        if not delta.text:
+            return []
+        self._seen.add(key)
+        item = self._items.get(key)
+        if item is None:
+            item = self._items[key] = _Item()
+            self.count += 1
+        item.parts.append(delta.text)
+        item.waiting.append(delta)
+        return self._out()
+
+    def _out(self) -> list[Delta]:
+        deltas: list[Delta] = []
+        while self._items:
+            key, item = next(iter(self._items.items()))
+            deltas += item.waiting
+            item.waiting = []
+            if not item.closed:
+                break
+            del self._items[key]
+        return deltas
+
+
+def _ending(item: _Item, start: ToolCallStart) -> list[Delta]:
+    text = "".join(item.parts)
+    if start.kind == "custom":
+        return []
+    if not text.strip():
+        return [ToolCallDelta("{}")]
+    try:
+        msgspec.json.decode(text, type=dict[str, object])
+    except (msgspec.MsgspecError, RecursionError):
+        raise EngineError(
+            f"The model called '{start.name}' with arguments that are no JSON object; ask again, or take a model that "
+            "is better at calling tools.",
+            code="malformed_tool_arguments",
+        ) from None
+    return []
