@@ -113,6 +113,10 @@ def serve(
     rollout: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the model `scripted` plays.")
     ] = None,
+    engine: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=SPEC", help="A further model: llama:PATH.gguf, or upstream:URL#MODEL; repeatable."),
+    ] = None,
     without: Annotated[
         str | None,
         typer.Option(metavar="FEATURE,…", help="Switch mechanisms off, to measure what they give: "
@@ -120,7 +124,7 @@ def serve(
     ] = None,
     parent_pipe: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:  # fmt: skip
-    """Run the Responses service: HTTP and WebSocket under /v1, models `repair` and `scripted`."""
+    """Run the Responses service: HTTP and WebSocket under /v1, models `repair`, `scripted` and those of --engine."""
     from agent_core.cli.serve import ServeOptions, serve_command
 
     options = ServeOptions(
@@ -134,6 +138,7 @@ def serve(
         keepalive_s=keepalive_s,
         websocket=not no_websocket,
         rollout=rollout,
+        engines=tuple(engine or ()),
         without=without,
         parent_pipe=parent_pipe,
     )
