@@ -36,5 +36,5 @@ def line_of(body: Json) -> str:
     """What a create asks for, in a line."""
     kind = "warm-up" if body.get("generate") is False else "create"
     previous = body.get("previous_response_id")
-    kinds = [str(item.get("role") or item["type"]) for item in body.get("input", ())]
+    kinds = [str(item.get("role") or item.get("type")) for item in body.get("input", ())]
     return f"{kind} {f'continuing {previous}' if previous else 'in full'}: {', '.join(kinds) or 'nothing new'}"
