@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core.agent.checkpoints_store import forget
 from agent_core.agent.history import History, SessionHeader, TitleRecord
 from agent_core.clock import new_id
 from agent_core.control.lock import Holder, SessionLock, read_holder
@@ -87,6 +88,8 @@ class Archive:
         lock = self._lock(session)
         try:
             path.unlink()
+            path.with_suffix(".grants").unlink(missing_ok=True)
+            forget(self._folder.parent / "checkpoints" / f"{session}.log")
         finally:
             lock.release()
 

@@ -13,8 +13,10 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent import inbox
+from agent_core.agent import inbox, undoing
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
+from agent_core.agent.checkpoints import Checkpoints
+from agent_core.agent.checkpoints_undo import UndoReport
 from agent_core.agent.compaction import Compactor
 from agent_core.agent.context import SessionContext
 from agent_core.agent.fragments import message
@@ -56,6 +58,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     client: str
     project: str | None = None
     websocket_share: float | None = None
+    checkpoints: Checkpoints | None = None
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -77,7 +80,8 @@ class Session:
         self.id = parts.history.header.id
         self.turns: list[TurnHandle] = []
         self._queued: list[str] = []
-        self._closed = False
+        self._closed = self._undoing = False
+        self._begins: dict[str, tuple[int, int]] = {}
         self._request = CallRequest(
             model=parts.model_name,
             instructions=parts.instructions,
@@ -144,7 +148,7 @@ class Session:
         """
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
-        if self.running is not None:
+        if self.running is not None or self._undoing:
             raise UsageError("a turn of this session runs already", code="turn_running", hint="steer or cancel it")
         turn_id, started_ns, box = turn_id or new_id("turn"), self._parts.clock.mono_ns(), Inbox()
         handle = TurnHandle(
@@ -191,6 +195,20 @@ class Session:
         self._parts.front(InputTaken(turn=turn, input_id=given.input_id, text=text, fate=given.fate))
         return given
 
+    async def undo(self, turn: str, *, files: bool = True, conversation: bool = False) -> UndoReport:
+        """Take back what a turn did to files, and tell the model; `conversation`: forget it and what was said since.
+
+        `turn` may also be the `undo` of an earlier report. Raises UsageError: `unknown_turn`; `turn_running`;
+        `undo_off`; `undo_unavailable` for the conversation of a turn that an earlier process ran.
+        """
+        if self.running is not None or self._undoing:
+            raise UsageError("a turn of this session runs", code="turn_running", hint="cancel it first")
+        self._undoing = True
+        try:
+            return await undoing.undo(self._parts, self._begins, turn, files=files, conversation=conversation)
+        finally:
+            self._undoing = False
+
     async def close(self) -> None:
         """End what runs and let go of the connection and the history."""
         self._closed = True
@@ -210,9 +228,11 @@ class Session:
         parts.workspace.changes.clear()
         outcome = turn.report("interrupted", "")
         try:
+            self._begins[turn_id] = parts.history.items.start, len(parts.history.items)
             parts.history.mark_turn(turn_id, "started")
             await self._open_turn(task, turn_id)
-            outcome = await turn.run()
+            with undoing.recording(parts.checkpoints, turn_id):
+                outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = turn.report("cancelled", "cancelled")
         except LooplineError as error:
@@ -250,6 +270,7 @@ class Session:
                 emitter=parts.emitter,
                 clock=parts.clock,
                 front=parts.front,
+                checkpoints=parts.checkpoints,
             ),
             context=parts.context,
             compactor=parts.compactor,

@@ -6,12 +6,14 @@ A refusal is a result for that call only. Nothing but cancellation comes out of 
 from __future__ import annotations
 
 from collections import deque
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import msgspec
 
 from agent_core.agent.approvals import Decision, Question, subject_of
 from agent_core.agent.calls import CANCELLED, Call
+from agent_core.agent.checkpoints import Checkpoints
 from agent_core.agent.questions import Questions
 from agent_core.agent.terms import Terms
 from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
@@ -41,7 +43,9 @@ class ToolRunner:
         emitter: Emitter,
         clock: Clock,
         front: Front,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
+        self._checkpoints = checkpoints
         self._session, self._turn = session, turn
         self._toolbox, self._terms, self._questions = toolbox, terms, questions
         self._stages, self._emitter, self._clock, self._front = stages, emitter, clock, front
@@ -59,11 +63,18 @@ class ToolRunner:
         self._stages.tool_started(call.call_id, started_ns)
         result = ToolResult(output="cancelled", status="cancelled")
         try:
-            result = await self._toolbox.run(call.name, call.arguments, self._context(call))
+            async with self._checkpoint(call):
+                result = await self._toolbox.run(call.name, call.arguments, self._context(call))
         finally:
             self._stages.tool_ended(call.call_id, self._clock.mono_ns())
             self._finished(call, result, started_ns)
         return result
+
+    def _checkpoint(self, call: Call) -> AbstractAsyncContextManager[None]:
+        """Edits are recorded as they are written; around commands the tree is looked at."""
+        if self._checkpoints is None or self.kinds.get(call.name) != "command":
+            return nullcontext()
+        return self._checkpoints.command()
 
     def left_by(self, call: Call) -> str:
         """What is to be told of a call that was cancelled while it ran; "" if it said nothing."""

@@ -101,6 +101,16 @@ class Notice(Update, frozen=True, kw_only=True, tag="notice"):
     text: str
 
 
+class TurnUndone(Update, frozen=True, kw_only=True, tag="turn.undone"):
+    """The user took back what a turn did to files. `undo` is the id under which that can be undone, None: nothing
+    was changed. `conflicts` are files that were left as they are, at least in part."""
+
+    turn: str
+    undo: str | None
+    restored: tuple[str, ...]
+    conflicts: tuple[str, ...]
+
+
 class TurnEnded(Update, frozen=True, kw_only=True, tag="turn.finished"):
     turn: str
     status: Status

@@ -11,6 +11,8 @@ from typing import Any
 import msgspec
 
 from agent_core.agent.approvals import Approver, Policy, nobody
+from agent_core.agent.checkpoints import Checkpoints
+from agent_core.agent.checkpoints_store import Store
 from agent_core.agent.compaction import Compactor
 from agent_core.agent.context import SessionContext, instructions
 from agent_core.agent.grants import Grants
@@ -121,6 +123,8 @@ async def host_session(
         history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
         stack.callback(history.close)
         workspace = Workspace(roots, documents=documents)
+        store = Store(states / "checkpoints", session_id, settings.checkpoint_mb * 1_000_000)
+        stack.callback(store.close)
         grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
             workspace,
@@ -154,6 +158,7 @@ async def host_session(
                 model=model,
                 toolbox=toolbox,
                 workspace=workspace,
+                checkpoints=Checkpoints(store, workspace),
                 terms=terms_of(settings, workspace, grants),
                 questions=Questions(approver, remote=options.remote_approvals),
                 model_name=endpoint.model,

@@ -58,6 +58,11 @@ def diff(old: str, new: str) -> Diff:
     return Diff("".join(pieces), added, removed)
 
 
+def line_changes(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
+    """Stretches that differ, in order: from and to (not included) in `before`, then in `after`."""
+    return [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in _opcodes(before, after) if tag == "change"]
+
+
 def _keep_ends(text: str) -> list[str]:
     lines = text.split("\n")
     last = lines.pop()

@@ -199,6 +199,22 @@ def remove_file(root: str, relative: str, shown: str, base: bytes) -> None:
             os.close(parent)
 
 
+def change_mode(root: str, relative: str, shown: str, base: int, mode: int) -> None:
+    """Give the file other permission bits if it has those of `base`; else ToolError `changed`."""
+    with _translated(shown):
+        parent = _open_parent(root, relative)
+        try:
+            handle = os.open(os.path.basename(relative), _FILE, dir_fd=parent)
+            try:
+                if stat.S_IMODE(os.fstat(handle).st_mode) != base:
+                    raise changed(shown)
+                os.fchmod(handle, mode)
+            finally:
+                os.close(handle)
+        finally:
+            os.close(parent)
+
+
 def changed(shown: str) -> ToolError:
     return ToolError(f"{shown} changed on disk in the meantime; nothing was written", code="changed")
 

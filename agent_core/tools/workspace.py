@@ -16,7 +16,8 @@ import os
 import re
 import stat
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -64,6 +65,16 @@ class Documents(Protocol):
         """
 
 
+class Recorder(Protocol):
+    """Told of each write before it happens, so that it can be undone."""
+
+    def begin(self, at: Location, before: bytes | None, after: bytes | None, mode: int | None) -> int | None:
+        """The file is about to become `after`. None: it does not exist. Gives a number for `void`."""
+
+    def void(self, step: int) -> None:
+        """That write did not happen."""
+
+
 class Location(msgspec.Struct, frozen=True):
     """A resolved path: `root` and `relative` ("" for the root itself) hold no links. People and models see `shown`."""
 
@@ -108,6 +119,7 @@ class Workspace:
         self.change_roots(roots)
         self.max_text_bytes = max_text_bytes
         self.changes = Changes()
+        self.recorder: Recorder | None = None
         self._documents = documents
         self.secrets = secrets or SecretRules()
         self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
@@ -219,10 +231,11 @@ class Workspace:
         """Replace the text of `base` by `content`, in the same encoding. Raises ToolError `changed` if it moved on."""
         self.check_writable(base.at)
         self.changes.note(base.at.shown, base.content)
-        if base.version is not None:
-            return await self._write_buffer(base, content)
         data = self.encoded(base.at, base.encoding, content)
-        disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
+        with self._recorded(base.at, base.encoding.encode(base.content), data, base.mode):
+            if base.version is not None:
+                return await self._write_buffer(base, content)
+            disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
         written = TextFile(base.at, content, base.encoding, disk.digest_of(data), base.mode)
         self._written[base.at.key] = (written.digest, base.encoding)
         self.note_seen(written)
@@ -240,7 +253,8 @@ class Workspace:
             raise ToolError(f"{at.shown} is a directory", code="not_a_file")
         data = self.encoded(at, encoding, content)
         self.changes.note(at.shown, None)
-        made = disk.create_file(at.root, at.relative, at.shown, data, mode)
+        with self._recorded(at, None, data, mode):
+            made = disk.create_file(at.root, at.relative, at.shown, data, mode)
         self._made_folders[at.key] = made.folders
         written = TextFile(at, content, encoding, disk.digest_of(data), made.mode)
         self._written[at.key] = (written.digest, encoding)
@@ -258,9 +272,20 @@ class Workspace:
                 f"{base.at.shown} is open in the editor; close it before deleting it", code="open_in_editor"
             )
         self.changes.note(base.at.shown, base.content)
-        disk.remove_file(base.at.root, base.at.relative, base.at.shown, base.digest)
+        with self._recorded(base.at, base.encoding.encode(base.content), None, base.mode):
+            disk.remove_file(base.at.root, base.at.relative, base.at.shown, base.digest)
         disk.remove_empty(base.at.root, self._made_folders.pop(base.at.key, ()))
         self.forget(base.at)
+
+    @contextmanager
+    def _recorded(self, at: Location, before: bytes | None, after: bytes | None, mode: int | None) -> Iterator[None]:
+        step = self.recorder.begin(at, before, after, mode) if self.recorder is not None else None
+        try:
+            yield
+        except (ToolError, OSError):
+            if self.recorder is not None and step is not None:
+                self.recorder.void(step)
+            raise
 
     async def net_changes(self) -> list[Change]:
         """What the tools changed so far and is still different; files that can't be read count as gone."""
