@@ -257,7 +257,7 @@ class _Connection:
         steer, ticket = refused.steer, refused.ticket
         error = steer_error(refused.code, refused.cause)
         told = RefusedSteer(
-            input=read(steer.sent, list[msgspec.Raw] | str),
+            input=read(steer.sent, list[msgspec.Raw] | str | None) or [],
             previous_response_id=steer.previous_response_id,
             id=steer.id,
         )

@@ -50,7 +50,7 @@ def _deep(levels: int) -> Any:
     return value
 
 
-_ODD: tuple[Any, ...] = (
+_ODDITIES: tuple[Any, ...] = (
     None,
     True,
     0,
@@ -72,6 +72,8 @@ _ODD: tuple[Any, ...] = (
     _deep(60),
     _deep(900),
 )
+_ODD = tuple(json.dumps(odd) for odd in _ODDITIES)
+"""The same as JSON, so that each use is a fresh one."""
 _JUNK = (
     b"",
     b"null",
@@ -137,16 +139,20 @@ class Damage:
         if roll < 0.03:
             return self._random.choice(_JUNK)
         frame = json.loads(json.dumps(self._random.choice(self._good)))
-        for _ in range(self._random.randint(1, 3)):
-            frame = self._changed(frame)
+        gentle = roll > 0.4
+        for _ in range(self._random.randint(0, 3)):
+            frame = self._changed(frame, gentle)
         data = json.dumps(frame, ensure_ascii=self._random.random() < 0.5).encode("utf-8", "surrogatepass")
-        return self._damaged(data) if roll < 0.3 else data
+        return self._damaged(data) if roll < 0.2 else data
 
-    def _changed(self, value: Any) -> Any:
-        """The value with one place of it changed."""
+    def _changed(self, value: Any, gentle: bool) -> Any:
+        """The value with one place of it changed; `gentle`: to something of the same type."""
         parent, key = self._place(value)
         if parent is None:
-            return self._random.choice(_ODD)
+            return value if gentle else self._odd()
+        if gentle:
+            parent[key] = self._alike(parent[key])
+            return value
         roll = self._random.random()
         if roll < 0.2:
             del parent[key]
@@ -155,8 +161,25 @@ class Damage:
         elif roll < 0.4 and isinstance(parent, list):
             parent.extend([parent[key]] * self._random.randint(1, 5))
         else:
-            parent[key] = self._random.choice(_ODD)
+            parent[key] = self._odd()
         return value
+
+    def _alike(self, value: Any) -> Any:
+        """Another value of the same type."""
+        if isinstance(value, bool):
+            return not value
+        if isinstance(value, str):
+            return self._random.choice([value, value * 2, value[:-1], value + "é", "side", "call_1", "x" * 2000])
+        if isinstance(value, int | float):
+            return self._random.choice([value, value + 1, -value, 0, value * 1000])
+        if isinstance(value, list):
+            return self._random.choice([value, value * 2, value[::-1], value[:1]])
+        if isinstance(value, dict) and value:
+            return {key: each for key, each in value.items() if key != self._random.choice(list(value))}
+        return value
+
+    def _odd(self) -> Any:
+        return json.loads(self._random.choice(_ODD))
 
     def _place(self, value: Any) -> tuple[Any, Any]:
         parent: Any = None

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from tests.interaction.requirements import (
     cancel,
     chain,
+    clients,
     compaction,
     connection,
     errors,
@@ -38,6 +39,7 @@ AREAS: tuple[ModuleType, ...] = (
     tools,
     http,
     process,
+    clients,
 )
 RULES: dict[str, Rule] = {rule.id: rule for area in AREAS for rule in area.RULES}
 ROOT = Path(__file__).resolve().parents[3]

@@ -159,6 +159,7 @@ async def test_input_comes_back_when_the_response_is_cancelled(tmp_path: Path) -
     "given",
     [
         [],
+        None,
         "",
         [{"role": "system", "content": "x"}],
         [{"role": "assistant", "content": "x"}],
@@ -174,7 +175,7 @@ async def test_input_that_is_none(service: Running, given: Any) -> None:
         await steer(socket, response_id, given)
         failed = (await socket.read_until("response.steer.failed", *ENDS))[-1]
         assert (failed["error"]["code"], failed["error"]["type"]) == ("invalid_input", "invalid_request_error")
-        assert failed["steer"] == {"input": given, "previous_response_id": response_id}
+        assert failed["steer"] == {"input": given if given else [], "previous_response_id": response_id}
         await socket.send({"type": "response.cancel"})
         assert (await socket.finish())[-1]["type"] == "response.incomplete"
 

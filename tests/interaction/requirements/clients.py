@@ -1,0 +1,13 @@
+"""Rules of compatibility: real clients, unchanged."""
+
+from __future__ import annotations
+
+from tests.interaction.requirements.rule import Rule
+
+RULES = (
+    Rule("clients.openai_python", "openai-python 3.57", "Its connection and its HTTP methods get what they expect."),
+    Rule("clients.openai_node", "openai-node 7.59", "Its WebSocket and its HTTP methods get what they expect."),
+    Rule("clients.agents_python", "openai-agents 0.24", "An agent with a tool runs over either transport."),
+    Rule("clients.codex", "Codex CLI 0.171", "One handshake, a warm-up, deltas only, and nothing tried twice."),
+    Rule("clients.lark", "lark 1.3", "What is made up for a Lark grammar is accepted by the real parser."),
+)

@@ -1,0 +1,151 @@
+"""Real clients from the registries, each in an environment of its own under `.cache/clients/`.
+
+Where a registry or an interpreter is missing the tests are skipped with the reason; with `CI=true` that is an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "tests" / "interaction" / "clients" / "scripts"
+INSTALL_S = 600.0
+RUN_S = 60.0
+
+
+@dataclass(frozen=True)
+class Client:
+    """`kind`: "python" or "node". `packages` with their versions, as the installer takes them."""
+
+    name: str
+    kind: str
+    packages: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        base = Path(os.environ.get("LOOPLINE_CLIENTS_DIR", ROOT / ".cache" / "clients"))
+        return base / self.name
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "bin" / "python"
+
+    def binary(self, name: str) -> Path:
+        return self.folder / "node_modules" / ".bin" / name
+
+
+OPENAI_PYTHON = Client("openai-python", "python", ("openai[realtime]==3.57.0",))
+AGENTS_PYTHON = Client("openai-agents-python", "python", ("openai-agents==0.24.0", "openai[realtime]==3.57.0"))
+OPENAI_NODE = Client("openai-node", "node", ("openai@7.59.0", "ws@8.23.0"))
+CODEX = Client("codex", "node", ("@openai/codex@0.171.0",))
+LARK = Client("lark", "python", ("lark==1.3.1",))
+
+
+def ready(client: Client) -> Client:
+    """The client, installed. Skips the test, or fails it under CI, where that can't be."""
+    with _locked(client.folder):
+        stamp = client.folder / ".installed"
+        if not stamp.exists() or stamp.read_text() != _wanted(client):
+            try:
+                _install(client)
+            except (OSError, subprocess.SubprocessError) as error:
+                _absent(f"{client.name} can't be installed: {_reason(error)}")
+            stamp.write_text(_wanted(client))
+    return client
+
+
+def _install(client: Client) -> None:
+    if client.kind == "python":
+        _call([sys.executable, "-m", "venv", "--clear", str(client.folder)])
+        pip = [str(client.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        _call([*pip, *client.packages])
+        return
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        raise FileNotFoundError("node and npm are not there")
+    (client.folder / "package.json").write_text('{"private":true}')
+    _call([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *client.packages], cwd=client.folder)
+
+
+def _call(command: Sequence[str], cwd: Path | None = None) -> None:
+    subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=INSTALL_S)
+
+
+def _absent(reason: str) -> None:
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        lines = [line for line in error.stderr.strip().splitlines() if line.strip()]
+        return lines[-1][:300] if lines else f"exit code {error.returncode}"
+    return str(error)[:300]
+
+
+def _wanted(client: Client) -> str:
+    return f"{sys.version_info[:2]} {client.packages}"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Two runs at once must not install into the same folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+async def run_script(client: Client, script: str, env: Mapping[str, str]) -> list[Any]:
+    """Run a file of `clients/scripts` in the client's environment; what it printed, one JSON value a line."""
+    path = SCRIPTS / script
+    if client.kind == "python":
+        command = [str(client.python), "-W", "error::SyntaxWarning", str(path)]
+    else:
+        # Node looks for modules where the script is.
+        copy = client.folder / script
+        shutil.copy(path, copy)
+        command = ["node", str(copy)]
+    code, out, err = await run(command, env)
+    assert code == 0, f"{err[-3000:]}\n{out[-2000:]}"
+    return [json.loads(line) for line in out.splitlines()]
+
+
+async def run(command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a client."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        cwd=cwd,
+        env={**_plain_environment(), **env},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(RUN_S):
+            out, err = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return process.returncode or 0, out.decode(), err.decode()
+
+
+def _plain_environment() -> dict[str, str]:
+    """Ours, without what would lead a client elsewhere."""
+    led = ("OPENAI_", "CODEX_", "LOOPLINE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith(led)}
