@@ -54,6 +54,11 @@ class CallFormat(msgspec.Struct, frozen=True, kw_only=True):
     native: bool = False
     tool_role: bool = False
 
+    @property
+    def mark(self) -> str:
+        """What no plain text may have in it: once a model has begun a call so, it has to make one."""
+        return self.head.lstrip().partition("\n")[0]
+
     def spelled(self, calls: Sequence[tuple[str, str]]) -> str:
         """Names with arguments, as the model would write them."""
         text = self.head

@@ -59,7 +59,7 @@ class LlamaEngine:
             if room < 1:
                 raise _too_long(len(tokens), model.host.context)
             body = self._body(request, prompt, tokens, slot, reusable=reusable)
-            body["n_predict"] = min(room, request.max_output_tokens or room)
+            body["n_predict"] = min(room, request.max_output_tokens or self._settings.max_output_tokens)
             reader = Reader(prompt.form, prompt.tools, thinking=prompt.thinking)
             said = _Said()
             async with aclosing(model.host.complete(body)) as chunks:

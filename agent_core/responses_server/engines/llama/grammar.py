@@ -79,7 +79,7 @@ def grammar_for(demand: Demand, form: CallFormat, special: Mapping[str, int], en
             rules.append(f"answer: %json {_schema(demand.answer, form.colon, 'text.format')}")
         else:
             bodies[:] = ["TEXT? calls?"]
-            rules.append(f"TEXT: /(?s:.*)/ & ~/(?s:.*){_regex(form.head)}(?s:.*)/")
+            rules.append(f"TEXT: /(?s:.*)/ & ~/(?s:.*){_regex(form.mark)}(?s:.*)/")
     think = ""
     if demand.thinks or demand.thinking:
         opening = "" if demand.thinking else _literal(THINK_OPEN, special) + " "

@@ -27,9 +27,11 @@ class LlamaSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `slots`: conversations whose state the model holds at once. `threads`: 0 takes half of the processors. `batch`:
     tokens evaluated at once; 0: 32 on a processor, 512 on a GPU. With one thread and 32 a prompt gives bit for bit the
     state that the same tokens gave one by one, so evaluating a conversation anew can't change its answers; larger is
-    faster for long prompts. `gpu_layers`: layers on a GPU, -1 all. `seed`: None draws one per response. `share_prefix`:
-    a new conversation may start from what a finished one left in a slot, where both begin alike. `template`: variables
-    for the chat template. `temperature` … `repeat_penalty`: None leaves llama.cpp's default; a request's own win.
+    faster for long prompts. `gpu_layers`: layers on a GPU, -1 all. `max_output_tokens`: most that a response may have
+    where the client sets no limit, since small models may repeat themselves for ever. `seed`: None draws one per
+    response. `share_prefix`: a new conversation may start from what a finished one left in a slot, where both begin
+    alike. `template`: variables for the chat template. `temperature` … `repeat_penalty`: None leaves llama.cpp's
+    default; a request's own win.
     """
 
     model: str
@@ -38,6 +40,7 @@ class LlamaSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     threads: _Count = 0
     batch: Annotated[int, Meta(ge=0, le=4096)] = 0
     gpu_layers: Annotated[int, Meta(ge=-1)] = 0
+    max_output_tokens: _Some = 4096
     seed: _Count | None = None
     stop: tuple[str, ...] = ()
     share_prefix: bool = False
