@@ -15,9 +15,10 @@ from agent_core.tools.running import KILL_PAUSE_S, KILL_ROUNDS, Command, Outcome
 
 
 class Processes:
-    """Runs the commands of one session. Call `close` at its end."""
+    """Runs the commands of one session, confined by `wrap`. Call `close` at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, wrap: Callable[[Command], Command] = lambda command: command) -> None:
+        self._wrap = wrap
         self._mark = secrets.token_hex(8)
         self._count = 0
 
@@ -37,7 +38,7 @@ class Processes:
     def start(self, command: Command, progress: Callable[[str], None] = lambda line: None) -> Running:
         """A command that goes on by itself; the caller ends and closes it."""
         self._count += 1
-        return Running(command, f"{self._mark}.{self._count}", progress)
+        return Running(self._wrap(command), f"{self._mark}.{self._count}", progress)
 
     async def close(self) -> None:
         """End what is left of any command."""

@@ -54,6 +54,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """What the command may read; then comes the end of the file."""
     keep_stdin: bool = False
     """True: `Running.write` feeds the command, and its input stays open."""
+    wrapper: str = ""
+    """The program that confines the command; its own processes are not worth telling."""
     raw: bool = False
     """True: the bytes as printed are wanted, `Outcome.raw`, and no text."""
 
@@ -161,7 +163,10 @@ class Running:
         if not self._end_of_output.done() or self._family.group_lives():
             members = self._family.members()
             if members:
-                self._ended = [command_line(member) for member in members]
+                lines = [command_line(member) for member in members]
+                own = self._command.wrapper
+                # A wrapper that is about to end has no command line any more.
+                self._ended = [line for line in lines if not own or not line.startswith((own, "process "))]
                 await self.end()
             self._drain()
 

@@ -15,9 +15,10 @@ from agent_core.tools.patch import PatchTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
 from agent_core.tools.processes import Processes
+from agent_core.tools.sandbox import Sandbox
 from agent_core.tools.search import SearchTool
 from agent_core.tools.shell import ShellTool
-from agent_core.tools.toolbox import Toolbox
+from agent_core.tools.toolbox import Closing, Toolbox
 from agent_core.tools.workspace import Workspace
 
 
@@ -31,22 +32,24 @@ def standard_toolbox(
     keep_variables: frozenset[str] = frozenset(),
     diagnostics: DiagnosticSource | None = None,
     background: bool = False,
+    sandbox: Sandbox | None = None,
 ) -> Toolbox:
     """All tools of a session. Close the toolbox when the session ends.
 
     `python`: the setting of that name; None: it is looked for. `trusted`: the folder may configure git's hooks and its
     virtual environment is used; `use_venv`: the latter alone (`loopline run -w`). `environment` None: this process's.
     `keep_variables`: names that commands see although they look like secrets. `background`: `shell` may leave commands
-    running, and a tool `process` reads, feeds and stops them.
+    running, and a tool `process` reads, feeds and stops them. `sandbox` confines commands; None: they are not.
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
-    processes = Processes()
+    processes = Processes() if sandbox is None else Processes(sandbox.wrap)
+    own = Processes()
     handles = Handles(processes) if background else None
     tools: list[Tool] = [
         ListTool(workspace),
         ReadTool(workspace),
-        SearchTool(workspace, commands, processes),
+        SearchTool(workspace, commands, own),
         EditTool(workspace),
         PatchTool(workspace),
         ShellTool(workspace, commands, processes, handles),
@@ -54,6 +57,9 @@ def standard_toolbox(
         DiagnosticsTool(workspace, diagnostics),
         PlanTool(),
     ]
-    if handles is None:
-        return Toolbox(tools, closing=(processes,))
-    return Toolbox([*tools, ProcessTool(handles)], closing=(handles, processes))
+    closing: list[Closing] = [*([handles] if handles is not None else []), processes, own]
+    if sandbox is not None:
+        closing.append(sandbox)
+    if handles is not None:
+        tools.append(ProcessTool(handles))
+    return Toolbox(tools, closing=closing)

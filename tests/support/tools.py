@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.tools.port import ToolContext, ToolResult
+from agent_core.tools.sandbox import Found, Sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace import Documents, Workspace
 
@@ -30,6 +31,9 @@ class Bench:
         documents: Documents | None = None,
         trusted: bool = False,
         use_venv: bool = False,
+        sandbox: Found | None = None,
+        network: bool = False,
+        visible: tuple[str, ...] = (),
     ) -> None:
         self.root = roots[0]
         self.workspace = Workspace(roots, documents=documents)
@@ -39,6 +43,9 @@ class Bench:
             environment=BIN if environment is None else environment,
             trusted=trusted,
             use_venv=use_venv,
+            sandbox=None
+            if sandbox is None
+            else Sandbox(sandbox, self.workspace, environment or BIN, network=network, visible=visible),
         )
         self.progress: list[str] = []
 
