@@ -24,6 +24,7 @@ from agent_core.config import config_dir, load, runtime_dir, state_dir
 from agent_core.errors import LooplineError
 from agent_core.keys import Keys
 from agent_core.runtime.embedded import embedded_service
+from agent_core.tools.sandbox import DESCRIPTIONS, find_sandbox
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,6 +70,7 @@ def _findings() -> Iterator[Finding]:
         yield _writable(name, folder)
     yield _key(env)
     yield asyncio.run(_service(env))
+    yield _sandbox(env)
     yield _program("ripgrep", "rg", "optional: searches of large trees are quicker with it")
     yield _program("git", "git", "optional: needed for what git knows of a workspace")
     yield _program("python3", "python3", "needed to run a workspace's tests, or set `python`")
@@ -111,6 +113,20 @@ async def _service(env: dict[str, str]) -> Finding:
     except LooplineError as error:
         return Finding(name="embedded service", state="bad", detail=error.message, remedy=error.hint or "")
     return Finding(name="embedded service", state="ok", detail=f"starts in {took_s:.1f} s")
+
+
+def _sandbox(env: dict[str, str]) -> Finding:
+    kind = find_sandbox(env).kind
+    try:
+        off = load(env=env).settings.sandbox == "off"
+    except LooplineError:
+        off = False
+    if off:
+        return Finding(name="sandbox", state="note", detail="switched off", remedy='set `sandbox = "auto"`')
+    remedy = "" if kind == "bubblewrap" else 'install bubblewrap (`bwrap`), or let commands ask: `approve = "ask"`'
+    return Finding(
+        name="sandbox", state="ok" if kind == "bubblewrap" else "note", detail=DESCRIPTIONS[kind], remedy=remedy
+    )
 
 
 def _program(name: str, command: str, why: str) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -42,8 +43,11 @@ from agent_core.runtime.telemetry import telemetry
 from agent_core.telemetry.emitter import Sink
 from agent_core.telemetry.prices import LIST_PRICES
 from agent_core.tools.diagnostics import DiagnosticSource
+from agent_core.tools.sandbox import Found, Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace import Documents, Workspace
+
+NO_SANDBOX = "no sandbox holds here: commands can do what you can do, and nothing asks"
 
 
 class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,6 +114,7 @@ async def host_session(
     endpoint = await completed(choose(settings, options.env))
     terms_of(settings)  # what can't be used is told before anything starts
     prompt = instructions(config_dir(options.env))
+    found = await asyncio.to_thread(find_sandbox, options.env)
 
     async with AsyncExitStack() as stack:
         fronts = Fronts(front)
@@ -133,6 +138,7 @@ async def host_session(
             use_venv=options.use_venv,
             environment=options.env,
             diagnostics=diagnostics,
+            sandbox=_sandbox(settings, found, workspace, options.env),
         )
         stack.push_async_callback(toolbox.close)
         if endpoint.base_url is not None:
@@ -180,6 +186,8 @@ async def host_session(
         for key, path in loaded.ignored:
             fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
+        if settings.sandbox == "auto" and settings.approve == "auto" and found.kind == "none":
+            fronts(Notice(severity="warning", text=NO_SANDBOX))
         await session.open()
         watch.start()
         stack.callback(watch.stop)
@@ -232,6 +240,12 @@ def _watch(
 
     reloader = Reloader(loaded, load_again, apply, tell)
     return FileWatch(settings_files(options.env, workspace), reloader.reload)
+
+
+def _sandbox(settings: Settings, found: Found, workspace: Workspace, env: Mapping[str, str]) -> Sandbox | None:
+    if settings.sandbox == "off" or found.kind == "none":
+        return None
+    return Sandbox(found, workspace, env, network=settings.sandbox_network, visible=settings.sandbox_visible)
 
 
 def _warner(fronts: Fronts) -> Callable[[str], None]:
