@@ -59,7 +59,7 @@ def build_service(
         store=store,
         validator=Validator(known_tools=settings.has("digest")),
         screens=Screens([MediaScreen()]),
-        renderer=Renderer(tokenizer, keep_headers=settings.has("render-cache")),
+        renderer=Renderer(tokenizer, keep=settings.has("render-cache")),
         tokenizer=tokenizer,
         settlement=Settlement(store, emitter, overlap=settings.has("settle-overlap")),
         keep_tokens=settings.has("render-cache"),

@@ -1,7 +1,6 @@
-"""One socket write for all frames that are ready together.
+"""One socket write for all frames, or events of a stream, that are ready together.
 
-Frames that are written in the same turn of the event loop leave in one write at its end; nothing waits longer than
-that.
+What is written in the same turn of the event loop leaves in one write at its end; nothing waits longer than that.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 MAX_HELD_BYTES = 64 * 1024
@@ -46,9 +46,22 @@ class CoalescingTransport:
         return getattr(self._transport, name)
 
 
+class CoalescingHttp(H11Protocol):
+    """uvicorn's HTTP protocol on a transport that coalesces; an upgrade takes the same transport over."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(_coalescing(transport, self.loop))
+
+
 class CoalescingProtocol(WebSocketsSansIOProtocol):
     """uvicorn's WebSocket protocol on a transport that coalesces."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        wrapped = CoalescingTransport(cast(asyncio.Transport, transport), self.loop)
-        super().connection_made(cast(asyncio.BaseTransport, wrapped))
+        super().connection_made(_coalescing(transport, self.loop))
+
+
+def _coalescing(transport: asyncio.BaseTransport, loop: asyncio.AbstractEventLoop) -> asyncio.Transport:
+    wrapped = transport
+    if not isinstance(transport, CoalescingTransport):
+        wrapped = cast(asyncio.BaseTransport, CoalescingTransport(cast(asyncio.Transport, transport), loop))
+    return cast(asyncio.Transport, wrapped)

@@ -21,7 +21,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agent_core.errors import ConfigError
-from agent_core.responses_server.coalescing import CoalescingProtocol
+from agent_core.responses_server.coalescing import CoalescingHttp, CoalescingProtocol
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import FRAME_CEILING_BYTES, ServeSettings
 
@@ -57,6 +57,7 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     """uvicorn's own settings, the same for every way to run the service."""
     return uvicorn.Config(
         app,
+        http=CoalescingHttp,
         ws=CoalescingProtocol,
         ws_max_size=FRAME_CEILING_BYTES,
         lifespan="on",

@@ -2,12 +2,15 @@
 
 The template is applied per item and tokenised per item, so the tokens of a conversation are the header's tokens
 followed by those of its items, whether they were rendered one call at a time or all at once. Headers are kept by
-digest: clients re-send instructions and tools unchanged with every call.
+digest: clients re-send instructions and tools unchanged with every call. So are long texts: a client that sends its
+whole history each time, as over stateless HTTP, sends the same ones again. That saves work and changes no figure:
+`cached_tokens` counts what a chain reused.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -31,6 +34,8 @@ thread.
 """
 
 HEADERS_KEPT = 64
+KEPT_CHARS, KEPT_TOKENS = 1_000, 4_000_000
+"""Texts from this length on are kept by digest, together up to so many tokens (16 MB)."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -43,7 +48,7 @@ class Header(msgspec.Struct, frozen=True):
 class Rendered(msgspec.Struct, frozen=True):
     """Tokens of some items in order. `text_tokens`: per item, how many of them are its text and not the template."""
 
-    tokens: list[int]
+    tokens: array[int]
     text_tokens: list[int]
 
 
@@ -67,10 +72,16 @@ def item_title(item: AnyItem) -> str:
 
 
 class Renderer:
-    """Owns the rendering thread and the header cache. `rendered_items` counts items that were tokenised."""
+    """Owns the rendering thread and both caches. `rendered_items` counts items that were rendered.
 
-    def __init__(self, tokenizer: Tokenizer, *, keep_headers: bool = True) -> None:
-        self._tokenizer, self._keep_headers = tokenizer, keep_headers
+    `keep` False keeps neither headers nor texts (to measure what that gives).
+    """
+
+    def __init__(self, tokenizer: Tokenizer, *, keep: bool = True) -> None:
+        self._tokenizer, self._keep = tokenizer, keep
+        self._texts: OrderedDict[bytes, array[int]] = OrderedDict()
+        self._kept_tokens = 0
+        self._guard = threading.Lock()
         self._headers: OrderedDict[bytes, Header] = OrderedDict()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._encode_template = lru_cache(maxsize=256)(tokenizer.encode)
@@ -92,7 +103,7 @@ class Renderer:
             return header
         text = header_text(instructions, tools.canonical)
         header = Header(digest, array(TOKEN_TYPE, await self._work(len(text), lambda: self._tokenizer.encode(text))))
-        if self._keep_headers:
+        if self._keep:
             self._headers[digest] = header
             if len(self._headers) > HEADERS_KEPT:
                 self._headers.popitem(last=False)
@@ -109,15 +120,34 @@ class Renderer:
         return len(await self._work(len(text), lambda: self._tokenizer.encode(text)))
 
     def _render(self, pairs: list[tuple[str, str]]) -> Rendered:
-        tokens: list[int] = []
+        tokens = array(TOKEN_TYPE)
         counts: list[int] = []
         for title, text in pairs:
-            tokens += self._encode_template(f"<|{title}|>\n")
-            inner = self._tokenizer.encode(text)
-            tokens += inner
-            tokens += self._encode_template("\n<|end|>\n")
+            tokens.extend(self._encode_template(f"<|{title}|>\n"))
+            inner = self._encode(text)
+            tokens.extend(inner)
+            tokens.extend(self._encode_template("\n<|end|>\n"))
             counts.append(len(inner))
         return Rendered(tokens, counts)
+
+    def _encode(self, text: str) -> list[int] | array[int]:
+        """The tokens of a text, kept if it is long. Runs on the event loop and on the rendering thread."""
+        if not self._keep or len(text) < KEPT_CHARS:
+            return self._tokenizer.encode(text)
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        with self._guard:
+            known = self._texts.get(digest)
+            if known is not None:
+                self._texts.move_to_end(digest)
+                return known
+        made = array(TOKEN_TYPE, self._tokenizer.encode(text))
+        with self._guard:
+            if digest not in self._texts:
+                self._texts[digest] = made
+                self._kept_tokens += len(made)
+            while self._kept_tokens > KEPT_TOKENS:
+                self._kept_tokens -= len(self._texts.popitem(last=False)[1])
+        return made
 
     async def _work(self, chars: int, work: Callable[[], T]) -> T:
         if self._tokenizer.loaded and chars <= INLINE_CHARS:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.responses_server.rendering import HEADERS_KEPT, INLINE_CHARS, Renderer
+from agent_core.responses_server.rendering import HEADERS_KEPT, INLINE_CHARS, KEPT_CHARS, Renderer
 from agent_core.responses_server.request.toolset import NO_TOOLS, read_tool_set
 from agent_core.responses_server.tokenizer import SLICE_CHARS, Tokenizer
 from agent_core.wire.items import AnyItem, FunctionCall, FunctionCallOutput, Message, Reasoning, read_item
@@ -36,7 +37,7 @@ def test_appended_equals_from_scratch(calls: list[list[AnyItem]]) -> None:
             appended += rendered.tokens
             counts += rendered.text_tokens
         whole = await renderer.items([item for items in calls for item in items])
-        assert appended == whole.tokens
+        assert appended == list(whole.tokens)
         assert counts == whole.text_tokens
         renderer.close()
 
@@ -93,6 +94,53 @@ async def test_headers_are_kept_by_digest() -> None:
 
 
 async def test_without_kept_headers_each_is_rendered_again() -> None:
-    renderer = Renderer(TOKENIZER, keep_headers=False)
+    renderer = Renderer(TOKENIZER, keep=False)
     assert await renderer.header("be brief", NO_TOOLS) is not await renderer.header("be brief", NO_TOOLS)
+    renderer.close()
+
+
+class Counting(Tokenizer):
+    """Counts the characters that are really tokenised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.chars = 0
+
+    def encode(self, text: str) -> list[int]:
+        self.chars += len(text)
+        return super().encode(text)
+
+
+def said(number: int) -> Message:
+    return Message(role="user", content=f"{number} " + "words " * (KEPT_CHARS // 5))
+
+
+async def test_a_long_text_is_tokenised_once() -> None:
+    tokenizer = Counting()
+    renderer = Renderer(tokenizer)
+    first = await renderer.items([said(1), said(2)])
+    before = tokenizer.chars
+    again = await renderer.items([said(2), said(1)])
+    assert tokenizer.chars == before
+    assert sorted(again.tokens) == sorted(first.tokens)
+    assert again.text_tokens == first.text_tokens[::-1]
+    renderer.close()
+
+
+async def test_kept_texts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_core.responses_server.rendering.KEPT_TOKENS", 3_000)
+    renderer = Renderer(TOKENIZER)
+    for number in range(100):
+        await renderer.items([said(number)])
+    assert 0 < sum(map(len, renderer._texts.values())) == renderer._kept_tokens <= 3_000
+    renderer.close()
+
+
+async def test_without_keeping_each_text_is_tokenised_again() -> None:
+    tokenizer = Counting()
+    renderer = Renderer(tokenizer, keep=False)
+    await renderer.items([said(1)])
+    before = tokenizer.chars
+    await renderer.items([said(1)])
+    assert tokenizer.chars > before + KEPT_CHARS
     renderer.close()
