@@ -29,6 +29,7 @@ from dashboard.hub.records import EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.roster import SLICE, Roster
 from dashboard.hub.settings import HubSettings
 from dashboard.hub.store import Store, StoreError
+from dashboard.hub.tasks import owned
 from dashboard.hub.writing import Writing
 
 log = logging.getLogger(__name__)
@@ -47,8 +48,8 @@ class Hub:
         self.store, self.clock, self.settings = store, clock, settings
         self.live = Live()
         self.counters, self.since = Counters(), Since()
-        self.roster = Roster(store, clock, settings)
-        self.writing = Writing(store, self._written)
+        self.writing = Writing(store, self._count, self._written)
+        self.roster = Roster(store, clock, settings, self.writing.cell)
         self.positions: dict[str, int] = {}
         """Last durable event position by day."""
         self.expired = Expired()
@@ -73,8 +74,8 @@ class Hub:
             self.recent(team).seed(tokens, now_s)
         self.writing.start()
         self._tasks = [
-            asyncio.create_task(self._tick(), name="hub-tick"),
-            asyncio.create_task(self._keep_house(), name="hub-housekeeping"),
+            owned(self._tick(), "hub-tick"),
+            owned(self._keep_house(), "hub-housekeeping"),
         ]
 
     async def stop(self) -> None:
@@ -118,6 +119,17 @@ class Hub:
         self._check_owner(team, batch.source)
         if self.writing.behind:
             raise _refusal(self.writing.last_error)
+        try:
+            await self._fold_in_turn(team, agent, batch)
+            await self.writing.until_durable(batch.source, batch.last_seq, ACK_S)
+        except StoreError as error:
+            raise _refusal(error) from error
+        self.counters.batches += 1
+        self.counters.passed_over += batch.passed_over
+        return self.writing.durable[batch.source]
+
+    async def _fold_in_turn(self, team: str, agent: str, batch: Batch) -> None:
+        """Batches of one source one after the other."""
         lock = self._locks.setdefault(batch.source, asyncio.Lock())
         try:
             async with lock:
@@ -125,13 +137,6 @@ class Hub:
         finally:
             if not lock.locked():
                 self._locks.pop(batch.source, None)
-        self.counters.batches += 1
-        self.counters.passed_over += batch.passed_over
-        try:
-            await self.writing.until_durable(batch.source, batch.last_seq, ACK_S)
-        except StoreError as error:
-            raise _refusal(error) from error
-        return self.writing.durable[batch.source]
 
     def _record(self, team: str, agent: str, source: str) -> SourceRecord:
         record = self.roster.sources.get(source)
@@ -168,6 +173,7 @@ class Hub:
         changes = member.take(self.now_ns())
         rows = [_row(record, event, now_us) for event in events]
         days = [row.day for row in rows]
+        self.recent(record.team)
         record.seq, record.seen_us = reached, now_us
         record.events += len(rows)
         record.first_day = min([*days, record.first_day or "9999"])
@@ -175,15 +181,14 @@ class Hub:
         self.writing.add(msgspec.structs.replace(record), rows, changes)
         self.counters.events += len(rows)
         self.counters.unfit += member.unfit - unfit
-        self._count(record.team, changes)
         self._tell(member, changes)
 
-    def _count(self, team: str, changes: Changes) -> None:
+    def _count(self, flush: Flush) -> None:
+        """Keep the figures of the last minutes, and those of `/metrics`."""
         now_s = self.now_ns() // 1_000_000_000
-        recent = self.recent(team)
-        for key, cell in changes.cells.items():
-            recent.add(key.bucket, cell.figures, now_s)
-            self.since.add(team, key.dims, cell)
+        for key, cell in flush.cells.items():
+            self.recent(key.team).add(key.bucket, cell.figures, now_s)
+            self.since.add(key.team, key.dims, cell)
 
     # Telling
 
@@ -198,7 +203,7 @@ class Hub:
             [msgspec.json.encode(error) for error in errors],
         )
 
-    def _written(self, flush: Flush, positions: dict[str, int]) -> None:
+    def _written(self, positions: dict[str, int]) -> None:
         self.positions.update(positions)
 
     async def _tick(self) -> None:

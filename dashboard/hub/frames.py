@@ -63,6 +63,17 @@ class Frames:
             self._frames[key] = self._make(after, team, turns)
         return self._frames[key]
 
+    def first(self, team: str | None) -> Frame | None:
+        """What runs, for who begins at the present position; None if nothing does."""
+        self._forget_old()
+        shown, hidden = self._running(team)
+        rows = [self._row(member.source.team, turn, member) for turn, member in shown.items()]
+        if not rows:
+            return None
+        parts = (b",".join(row for row in rows if row is not None), _encode(list(shown)), hidden)
+        data = b'{"rows":[%b],"ended":[],"errors":[],"gone":[],"shown":%b,"hidden":%d}' % parts
+        return Frame(self._hub.live.cursor, "turns", data)
+
     def totals(self, team: str | None) -> TotalsNow:
         """The totals, made anew at most once a second."""
         now_s = self._hub.now_ns() // 1_000_000_000

@@ -63,9 +63,8 @@ class Live:
         self._changed = asyncio.Event()
         self.readers = 0
         self.resyncs = 0
-        self.marked = 0
-        """Changes marked; with `sent` it tells how many were coalesced."""
-        self.sent = 0
+        self.coalesced = 0
+        """Changes that became one with another of the same tick."""
         self.closed_slow = 0
         """Streams closed because the browser did not take what was sent in time."""
 
@@ -78,8 +77,8 @@ class Live:
         """Note changes for the coming tick."""
         if not (ids or ended or errors):
             return
-        self.marked += len(ids)
         change = self._next.teams.setdefault(team, TeamTick())
+        self.coalesced += len(ids & change.ids.keys())
         change.ids.update(dict.fromkeys(ids))
         change.ended += ended
         change.errors += errors
@@ -127,7 +126,6 @@ class Live:
                 ids.update(dict.fromkeys((name, turn) for turn in change.ids))
                 ended += change.ended
                 errors += change.errors
-        self.sent += len(ids)
         return Changed(cursor=self.cursor, ids=list(ids), ended=ended, errors=errors)
 
     def _after(self, seq: int) -> Iterator[Tick]:

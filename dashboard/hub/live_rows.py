@@ -98,7 +98,7 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         agent=fmt.one_line(agent, 64),
         title=fmt.one_line(line.title, 80),
         project=fmt.one_line(line.project or fmt.UNKNOWN, 80),
-        model=fmt.one_line(", ".join(line.models) or fmt.UNKNOWN, 80),
+        model=_models(line.models),
         status=line.status or "running",
         stage=line.stage or "",
         stage_word=fmt.STAGE_WORDS.get(line.stage or "", line.status or ""),
@@ -115,6 +115,14 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         approvals=line.approvals,
         error=fmt.one_line(line.error_code or "", 80),
     )
+
+
+def _models(models: tuple[str, ...]) -> str:
+    """The first model, and how many more."""
+    if not models:
+        return fmt.UNKNOWN
+    first = fmt.one_line(models[0], 80)
+    return first if len(models) == 1 else f"{first} +{len(models) - 1}"
 
 
 def error_of(finding: Finding, team: str, agent: str) -> LiveError:

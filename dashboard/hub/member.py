@@ -75,8 +75,6 @@ class Changes(msgspec.Struct):
     findings: list[FindingRecord] = msgspec.field(default_factory=list)
     errors: list[Finding] = msgspec.field(default_factory=list)
     """What the records in `findings` hold."""
-    cells: dict[CellKey, Cell] = msgspec.field(default_factory=dict)
-    """Minutes only."""
     dirty: set[str] = msgspec.field(default_factory=set)
     ended: list[str] = msgspec.field(default_factory=list)
 
@@ -84,9 +82,10 @@ class Changes(msgspec.Struct):
 class Member:
     """`replay` what the store has, then `fold` what comes; `take` the changes after each slice of events."""
 
-    def __init__(self, source: SourceRecord, names: Names, targets: Targets) -> None:
+    def __init__(self, source: SourceRecord, names: Names, targets: Targets, cell: Callable[[CellKey], Cell]) -> None:
+        """`cell` gives the roll-up cell of a minute that what ends is to be added to."""
         self.source = source
-        self._names, self._targets = names, targets
+        self._names, self._targets, self._minute = names, targets, cell
         self._changes = Changes()
         self._counted: dict[str, Savings] = {}
         self._recording = False
@@ -232,8 +231,7 @@ class Member:
     def _cell(self, ended_ns: int | None, dims: Dims) -> Cell:
         at_us = self._when(ended_ns or 0)
         bounded = self._names.bounded(day_of(at_us), dims)
-        key = CellKey(60, at_us // 60_000_000 * 60, self.source.team, bounded)
-        return self._changes.cells.setdefault(key, Cell())
+        return self._minute(CellKey(60, at_us // 60_000_000 * 60, self.source.team, bounded))
 
     def _when(self, at_ns: int) -> int:
         return plausible_us(at_ns // 1000, self._at_us)

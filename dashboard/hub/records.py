@@ -133,7 +133,8 @@ class SourceRecord(msgspec.Struct, kw_only=True):
 
 
 class Flush(msgspec.Struct):
-    """One durable unit. `cells` are what to add to the roll-up rows, `sources` replace what was known."""
+    """One durable unit. `cells` are minutes to add to the roll-up rows of all levels, `sources` replace what was
+    known."""
 
     events: list[EventRow] = msgspec.field(default_factory=list)
     turns: dict[tuple[str, str], TurnRecord] = msgspec.field(default_factory=dict)

@@ -14,7 +14,7 @@ from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
 from dashboard.hub.member import Member
 from dashboard.hub.names import Names
-from dashboard.hub.records import DAY_US, SourceRecord, TurnQuery, day_of
+from dashboard.hub.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, day_of
 from dashboard.hub.settings import HubSettings
 from dashboard.hub.store import Store
 
@@ -32,8 +32,9 @@ Answer = TypeVar("Answer")
 
 
 class Roster:
-    def __init__(self, store: Store, clock: Clock, settings: HubSettings) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, store: Store, clock: Clock, settings: HubSettings, cell: Callable[[CellKey], Cell]) -> None:
+        """`cell` is for `Member`."""
+        self._store, self._clock, self._cell = store, clock, cell
         self._prices, self._targets = settings.price_table(), settings.folding_targets()
         self.sources: dict[str, SourceRecord] = {}
         self._members: OrderedDict[str, Member] = OrderedDict()
@@ -142,7 +143,7 @@ class Roster:
                 self._names_of(team).known(day_of(bucket * 1_000_000), dims)
 
     def _new_member(self, record: SourceRecord) -> Member:
-        return Member(record, self._names_of(record.team), self._targets)
+        return Member(record, self._names_of(record.team), self._targets, self._cell)
 
     def _names_of(self, team: str) -> Names:
         return self._names.setdefault(team, Names(self._prices))

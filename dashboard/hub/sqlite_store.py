@@ -20,6 +20,7 @@ import msgspec
 
 from dashboard.hub.cell_codec import decode_cell, encode_cell
 from dashboard.hub.records import (
+    LEVELS,
     Cell,
     CellKey,
     Dims,
@@ -198,23 +199,31 @@ class SqliteStore:
 
     # Inside
 
-    def _write_cells(self, cells: Mapping[CellKey, Cell]) -> None:
-        rows = []
-        for key, delta in cells.items():
-            dims = _encode(key.dims).decode()
-            cell = self._cached.get(key) or self._read_cell(key, dims)
-            cell.merge(delta)
+    def _write_cells(self, minutes: Mapping[CellKey, Cell]) -> None:
+        touched: dict[CellKey, Cell] = {}
+        for key, delta in minutes.items():
+            for level in LEVELS:
+                wide = CellKey(level, key.bucket // level * level, key.team, key.dims)
+                cell = touched.get(wide) or self._cached.get(wide) or self._read_cell(wide)
+                cell.merge(delta)
+                touched[wide] = cell
+        self._db.executemany(
+            "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)",
+            [
+                (key.level, key.bucket, key.team, _encode(key.dims).decode(), encode_cell(cell))
+                for key, cell in touched.items()
+            ],
+        )
+        for key, cell in touched.items():
             self._cached[key] = cell
             self._cached.move_to_end(key)
-            rows.append((key.level, key.bucket, key.team, dims, encode_cell(cell)))
-        self._db.executemany("INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)", rows)
         while len(self._cached) > MAX_CACHED:
             self._cached.popitem(last=False)
 
-    def _read_cell(self, key: CellKey, dims: str) -> Cell:
+    def _read_cell(self, key: CellKey) -> Cell:
         row = self._db.execute(
             "SELECT body FROM cell WHERE level = ? AND bucket = ? AND team = ? AND dims = ?",
-            (key.level, key.bucket, key.team, dims),
+            (key.level, key.bucket, key.team, _encode(key.dims).decode()),
         ).fetchone()
         return Cell() if row is None else decode_cell(row[0])
 

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from dashboard.hub.member import Changes
-from dashboard.hub.records import LEVELS, Cell, CellKey, EventRow, Flush, SourceRecord
+from dashboard.hub.records import Cell, CellKey, EventRow, Flush, SourceRecord
 from dashboard.hub.store import Store, StoreError
+from dashboard.hub.tasks import owned
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +29,11 @@ MAX_WAITING_BYTES = 32 << 20
 class Writing:
     """`add` what a slice of events gave, `until_durable` before acknowledging it."""
 
-    def __init__(self, store: Store, on_written: Callable[[Flush, dict[str, int]], None]) -> None:
-        self._store, self._on_written = store, on_written
+    def __init__(
+        self, store: Store, on_taken: Callable[[Flush], None], on_written: Callable[[dict[str, int]], None]
+    ) -> None:
+        """`on_taken` is called with each unit once, before it is written; `on_written` with the positions reached."""
+        self._store, self._on_taken, self._on_written = store, on_taken, on_written
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hub-writer")
         self._pending = Flush()
         self._failed: Flush | None = None
@@ -52,7 +56,7 @@ class Writing:
         return self.waiting_events > MAX_WAITING_EVENTS or self.waiting_bytes > MAX_WAITING_BYTES
 
     def start(self) -> None:
-        self._task = asyncio.create_task(self._run(), name="hub-writing")
+        self._task = owned(self._run(), "hub-writing")
 
     async def stop(self, timeout_s: float = 5.0) -> None:
         """Write what waits, then end; what is not written after `timeout_s` seconds the agents send again.
@@ -68,6 +72,10 @@ class Writing:
                 self._task.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
 
+    def cell(self, key: CellKey) -> Cell:
+        """A minute's cell of the next unit. What is added to it must be followed by `add` before anything else runs."""
+        return self._pending.cells.setdefault(key, Cell())
+
     def add(self, source: SourceRecord, rows: list[EventRow], changes: Changes) -> None:
         """Put the outcome of some events of `source` into the next unit, with the sequence they reach."""
         pending = self._pending
@@ -76,10 +84,6 @@ class Writing:
         pending.sources[source.source] = source
         for turn in changes.turns.values():
             pending.turns[(turn.team, turn.turn)] = turn
-        for key, cell in changes.cells.items():
-            for level in LEVELS:
-                wide = CellKey(level, key.bucket // level * level, key.team, key.dims)
-                pending.cells.setdefault(wide, Cell()).merge(cell)
         self.waiting_events += len(rows)
         self.waiting_bytes += sum(len(row.body) for row in rows)
         self._wake.set()
@@ -122,6 +126,7 @@ class Writing:
         flush = self._failed
         if flush is None:
             flush, self._pending = self._pending, Flush()
+            self._on_taken(flush)
         self._failed = flush
         error: StoreError | None = None
         try:
@@ -140,7 +145,7 @@ class Writing:
                 self.durable[source.source] = source.seq
             if self.last_error is not None:
                 log.warning("the hub can write again")
-            self._on_written(flush, positions)
+            self._on_written(positions)
         self.last_error = error
         attempt, self._attempt = self._attempt, asyncio.get_running_loop().create_future()
         attempt.set_result(error)

@@ -25,7 +25,7 @@ PUBLIC = frozenset({"/healthz", "/login", "/logout", "/static/{stamp}/{name:path
 def build_app(parts: Parts) -> FastAPI:
     app = FastAPI(title="Loopline", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.parts = parts
-    for module in (now, turn, trends, reuse, errors, settings, stream, ingest, api, sign_in):
+    for module in (ingest, stream, now, turn, trends, reuse, errors, settings, api, sign_in):  # the busiest first
         app.router.routes.extend(module.router.routes)
     app.router.routes.extend(api.public.routes)
     app.add_exception_handler(WebError, _web_error)

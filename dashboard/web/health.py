@@ -26,7 +26,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     streams: int
     resyncs: int
     coalesced: int
-    """Changes that browsers got as one."""
+    """Changes that were told as one with another."""
     slow_closed: int
     days: int
     first_day: str
@@ -55,7 +55,7 @@ async def health_of(parts: Parts) -> Health:
         in_memory=len(hub.roster),
         streams=live.readers,
         resyncs=live.resyncs,
-        coalesced=max(0, live.marked * max(1, live.readers) - live.sent) if live.readers else 0,
+        coalesced=live.coalesced,
         slow_closed=live.closed_slow,
         days=len(days),
         first_day=days[0] if days else "",
@@ -74,6 +74,9 @@ def gauges(health: Health) -> dict[str, float]:
         "sources": health.sources,
         "sources_in_memory": health.in_memory,
         "dashboard_subscribers": health.streams,
+        "events_coalesced": health.coalesced,
+        "mailbox_overflow": health.resyncs,
+        "streams_closed_slow": health.slow_closed,
         "disk_bytes": health.disk_bytes,
         "retention_backlog": float(health.retention_backlog),
     }

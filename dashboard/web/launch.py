@@ -19,6 +19,7 @@ from dashboard.hub.frames import Frames
 from dashboard.hub.settings import read_settings
 from dashboard.hub.sqlite_people import SqlitePeople
 from dashboard.hub.sqlite_store import SqliteStore
+from dashboard.hub.tasks import owned
 from dashboard.web.app import build_app
 from dashboard.web.assets import Assets
 from dashboard.web.follow import follow_journals
@@ -81,7 +82,7 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             await hub.start()
             stack.push_async_callback(hub.stop)
             if local:
-                following = asyncio.create_task(follow_journals(hub, people, options.state_dir), name="follow")
+                following = owned(follow_journals(hub, people, options.state_dir), "follow")
                 stack.push_async_callback(_cancelled, following)
             await stack.enter_async_context(server.running())
             stack.callback(parts.stopping.set)

@@ -30,8 +30,8 @@ BEAT_S = 10.0
 RECHECK_S = 30.0
 """How often the credential is checked anew though nothing was changed."""
 MAX_STREAMS = 400
-MAX_STREAMS_EACH = 12
-"""Of one credential: browsers that are signed in with it."""
+MAX_STREAMS_EACH = 200
+"""Of one credential: browsers and tools that use it."""
 MAX_TURNS = 8
 """Turns that one browser watches beside the page of now."""
 
@@ -93,8 +93,10 @@ class EventStream(Response):
     async def _tell(self, writer: _Writer) -> None:
         hub, frames, people, team = self._parts.hub, self._parts.frames, self._parts.people, self._identity.sees
         position = self._after or hub.live.cursor
+        first = None if self._after else frames.first(team)
+        hello = b"retry: %d\n" % random.randint(1000, 3000) + _event("hello", b"{}", position)
         await writer.start()
-        await writer.write(b"retry: %d\n" % random.randint(1000, 3000) + _event("hello", b"{}", position))
+        await writer.write(hello if first is None else hello + _event(first.event, first.data, position))
         told, version, checked_ns, spoke_ns = _NOTHING, people.version(), hub.clock.mono_ns(), hub.clock.mono_ns()
         while True:
             frame = frames.next(position, team, self._turns)
@@ -115,7 +117,8 @@ class EventStream(Response):
             if says:
                 await writer.write(says)
                 spoke_ns = now_ns
-            await hub.live.wait(1.0)
+            if hub.live.cursor == position:
+                await hub.live.wait(1.0)
 
 
 class _Writer:

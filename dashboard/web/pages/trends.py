@@ -153,7 +153,7 @@ def group_row(name: str, figures: Figures) -> GroupRow:
     tpot_ms = figures.percentile("tpot", 0.5)
     failed = figures.statuses["failed"] / figures.calls if figures.calls else None
     return GroupRow(
-        name=fmt.one_line(name, 80) or "unknown",
+        name=fmt.one_line(name, 80) or "several or unknown",
         calls=fmt.number(figures.calls),
         turns=fmt.number(figures.turns),
         ttft=f"{fmt.duration(figures.percentile('ttft', 0.5))} / {fmt.duration(figures.percentile('ttft', 0.95))}",

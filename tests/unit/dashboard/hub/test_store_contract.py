@@ -65,8 +65,8 @@ def cell(calls: int = 1, ttft_ms: float = 20.0) -> Cell:
     return filled
 
 
-def key(at_us: int = NOON_US, team: str = "blue", dims: Dims = DIMS, level: int = 60) -> CellKey:
-    return CellKey(level, at_us // 1_000_000 // level * level, team, dims)  # type: ignore[arg-type]
+def key(at_us: int = NOON_US, team: str = "blue", dims: Dims = DIMS) -> CellKey:
+    return CellKey(60, at_us // 60_000_000 * 60, team, dims)
 
 
 def unit(*rows: EventRow, cells: dict[CellKey, Cell] | None = None, **fields: object) -> Flush:
@@ -180,7 +180,7 @@ def test_findings_are_kept_once_newest_first(store: Store) -> None:
 def test_cells_add_up_across_units_and_openings(folder: Path) -> None:
     for _ in range(3):
         store = SqliteStore(folder)
-        store.write(unit(cells={key(level=level): cell(2) for level in LEVELS}))
+        store.write(unit(cells={key(): cell(2)}))
         store.write(unit(cells={key(): cell(1, ttft_ms=500.0)}))
         store.close()
     store = SqliteStore(folder)
@@ -189,7 +189,7 @@ def test_cells_add_up_across_units_and_openings(folder: Path) -> None:
     assert found.figures.calls == 9
     assert found.savings.calls == 9
     assert found.figures.percentile("ttft", 1.0) == pytest.approx(500, rel=0.01)
-    assert calls(store, level=3600) == 6
+    assert [calls(store, level=level) for level in LEVELS] == [9, 9, 9]
     store.close()
 
 
@@ -221,7 +221,7 @@ def test_retention_frees_disk_keeps_rollups_and_leaves_no_orphans(store: Store, 
     for back in range(5):
         at_us = NOON_US - back * DAY_US
         rows = [event(seq, source=f"s{back}", at_us=at_us, body=b"x" * 500) for seq in range(1, 2001)]
-        store.write(unit(*rows, cells={key(at_us=at_us, level=level): cell() for level in LEVELS}))
+        store.write(unit(*rows, cells={key(at_us=at_us): cell()}))
     before, files = store.disk_bytes(), len(list((folder / "days").iterdir()))
     now_s = NOON_US // 1_000_000
     done = store.expire(
