@@ -110,7 +110,17 @@ def _tensors(rnd: random.Random, layers: int, vocabulary: int) -> tuple[list[byt
     for name, shape in shapes.items():
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
         values = [1.0] * count if "norm" in name else [rnd.gauss(0, 0.3) for _ in range(count)]
+        if name == "output.weight":
+            _silence(values, vocabulary)
         infos.append(text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(weights)))
         data = array("f", values).tobytes()
         weights += data + b"\0" * (-len(data) % 32)
     return infos, weights
+
+
+def _silence(values: list[float], vocabulary: int) -> None:
+    """Let the model write printable ASCII and the end of a message only."""
+    spoken = {2, *(len(CONTROL) + byte for byte in range(32, 127))}
+    for token in range(vocabulary):
+        if token not in spoken:
+            values[token * WIDTH : (token + 1) * WIDTH] = [0.0] * WIDTH
