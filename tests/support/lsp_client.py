@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 20.0
 """Bound of every wait; what is waited for takes milliseconds, but for turns that run tools."""
 
+POLL_S = 0.004
+
 
 class RpcError(Exception):
     """The server answered with an error."""
@@ -109,7 +111,6 @@ class LspClient:
         self.ended = asyncio.Event()
         self._ids = itertools.count(1)
         self._waiting: dict[int | str, asyncio.Future[Json]] = {}
-        self._news = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
         self._running: dict[Any, asyncio.Task[None]] = {}
         self._reading = asyncio.create_task(self._read())
@@ -176,10 +177,10 @@ class LspClient:
     # Waiting
 
     async def until(self, check: Callable[[], Any], timeout_s: float = WAIT_S) -> Any:
-        """Wait until `check` gives something; it is asked after every message."""
-        async with asyncio.timeout(timeout_s), self._news:
-            while not (found := check()):
-                await self._news.wait()
+        """Wait until `check` gives something; what a handler does counts as well as what came."""
+        async with asyncio.timeout(timeout_s):
+            while not (found := check()):  # noqa: ASYNC110 - see above
+                await asyncio.sleep(POLL_S)
             return found
 
     async def event(self, kind: str, timeout_s: float = WAIT_S, **fields: Any) -> Json:
@@ -210,15 +211,11 @@ class LspClient:
         try:
             while (body := await self.wire.receive()) is not None:
                 self._take(json.loads(body))
-                async with self._news:
-                    self._news.notify_all()
         finally:
             self.ended.set()
             for future in self._waiting.values():
                 if not future.done():
                     future.set_exception(ConnectionError("the server is gone"))
-            async with self._news:
-                self._news.notify_all()
 
     def _take(self, message: Json) -> None:
         if "method" not in message:
@@ -335,22 +332,26 @@ class Listening:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[LspClient]:
-        if self.url.startswith("tcp:"):
-            wire: Wire = StreamWire(*await asyncio.open_connection("127.0.0.1", self.port, limit=256 << 20))
-        else:
-            offered = [Subprotocol("loopline"), Subprotocol(f"token.{self.facts['token']}")]
-            wire = SocketWire(await connect(self.url, subprotocols=offered, max_size=None))
-        client = LspClient(wire)
-        try:
+        way = connected(self.port) if self.url.startswith("tcp:") else connected_ws(self.url, self.facts["token"])
+        async with way as client:
             yield client
-        finally:
-            await client.close()
 
 
 @asynccontextmanager
 async def connected(port: int) -> AsyncIterator[LspClient]:
     """A client of a server that listens on TCP."""
     client = LspClient(StreamWire(*await asyncio.open_connection("127.0.0.1", port, limit=256 << 20)))
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+@asynccontextmanager
+async def connected_ws(url: str, token: str) -> AsyncIterator[LspClient]:
+    """A client of a server that listens for WebSockets."""
+    offered = [Subprotocol("loopline"), Subprotocol(f"token.{token}")]
+    client = LspClient(SocketWire(await connect(url, subprotocols=offered, max_size=None)))
     try:
         yield client
     finally:

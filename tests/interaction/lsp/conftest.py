@@ -7,13 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.cli import environment
-from tests.support.lsp_client import ROOT, Json, LspClient, connected, listening, stdio
+from tests.support.lsp_client import ROOT, Json, LspClient, connected, connected_ws, stdio
 from tests.support.lsp_editor import Editor
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env
 
@@ -36,39 +36,18 @@ async def model() -> AsyncIterator[Puppet]:
         yield found
 
 
-Connect = Callable[[str], AbstractAsyncContextManager[LspClient]]
-
-
-@pytest.fixture
-def connect(tmp_path: Path, model: Puppet) -> Connect:
-    """A client on `stdio`, `tcp` or `ws`, of a server that talks to the puppet."""
-
-    @asynccontextmanager
-    async def connected_by(kind: str) -> AsyncIterator[LspClient]:
-        env = puppet_env(tmp_path, model)
-        if kind == "stdio":
-            async with stdio(env) as client:
-                yield with_answers(client)
-        else:
-            async with listening(f"--{kind}", env, tmp_path) as server, server.client() as client:
-                yield with_answers(client)
-
-    return connected_by
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
-    """A server process on TCP for the tests of a module: what its ready file says, and `home`."""
-    home = tmp_path_factory.mktemp("home")
+@contextmanager
+def served(kind: str, home: Path) -> Iterator[Json]:
+    """A server process for many clients: what its ready file says, and `home`. It must end well."""
     ready = home / "ready.json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "agent_core", "lsp", "--tcp", "127.0.0.1:0", "--ready-file", str(ready)],
+        [sys.executable, "-m", "agent_core", "lsp", kind, "127.0.0.1:0", "--ready-file", str(ready)],
         env=environment(home),
         cwd=ROOT,
         stderr=subprocess.PIPE,
     )
     try:
-        give_up_s = time.monotonic() + 30
+        give_up_s = time.monotonic() + 60
         while not ready.exists():
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < give_up_s
@@ -79,6 +58,44 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 0
     assert b"Traceback" not in errors, errors.decode("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
+    """A server process on TCP for the tests of a module."""
+    with served("--tcp", tmp_path_factory.mktemp("home")) as facts:
+        yield facts
+
+
+@pytest.fixture(scope="module")
+def shared_ws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Json]:
+    """The same on WebSocket."""
+    with served("--ws", tmp_path_factory.mktemp("home")) as facts:
+        yield facts
+
+
+Connect = Callable[[str], AbstractAsyncContextManager[LspClient]]
+
+
+@pytest.fixture
+def connect(tmp_path: Path, model: Puppet, request: pytest.FixtureRequest) -> Connect:
+    """A client on `stdio`, `tcp` or `ws`; only on stdio it has a process of its own."""
+
+    @asynccontextmanager
+    async def connected_by(kind: str) -> AsyncIterator[LspClient]:
+        if kind == "stdio":
+            async with stdio(puppet_env(tmp_path, model)) as client:
+                yield with_answers(client)
+        elif kind == "tcp":
+            facts = request.getfixturevalue("shared")
+            async with connected(int(facts["url"].rsplit(":", 1)[1])) as client:
+                yield with_answers(client)
+        else:
+            facts = request.getfixturevalue("shared_ws")
+            async with connected_ws(facts["url"], facts["token"]) as client:
+                yield with_answers(client)
+
+    return connected_by
 
 
 @pytest.fixture

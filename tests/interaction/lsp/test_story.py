@@ -24,7 +24,8 @@ async def test_a_turn_in_an_editor(connect: Connect, root: Path, model: Puppet, 
 
     async with connect(kind) as client:
         client.handlers["window/showMessageRequest"] = allow
-        result = await client.initialize(root, encodings=[encoding, "utf-7"])
+        options = {"baseUrl": model.base_url, "model": "puppet"}
+        result = await client.initialize(root, encodings=[encoding, "utf-7"], options=options)
         assert result["capabilities"]["positionEncoding"] == encoding
         ours = result["capabilities"]["experimental"]["loopline"]
         assert "loopline.turn.start" in ours["commands"] and "$/loopline/event" in ours["notifications"]
