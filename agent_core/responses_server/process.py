@@ -33,6 +33,8 @@ ORPHAN_LIMIT_S = 1.5
 CLOSING_S = 1
 """What uvicorn may take to close what is left once the service has drained."""
 IDLE_HTTP_S = 75
+TICK_S, TICKS_A_DAY = 0.1, 864_000
+"""uvicorn's own beat; by it the Date header is kept."""
 
 
 def run_process(settings: ServeSettings, app: ASGIApp, service: Service) -> int:
@@ -70,8 +72,29 @@ def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
-    """uvicorn with our signals, our ready file and our way to end."""
+class PromptServer(uvicorn.Server):
+    """uvicorn that ends when it is told to, and not at its next tick."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._leaving = asyncio.Event()
+
+    def leave(self) -> None:
+        """Begin to shut down. On the event loop only."""
+        self.should_exit = True
+        self._leaving.set()
+
+    async def main_loop(self) -> None:
+        counter = 0
+        while not await self.on_tick(counter):
+            counter = (counter + 1) % TICKS_A_DAY
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_S):
+                    await self._leaving.wait()
+
+
+class _Server(PromptServer):
+    """With our signals, our ready file and our way to end."""
 
     def __init__(self, config: uvicorn.Config, settings: ServeSettings, service: Service, sock: socket.socket) -> None:
         super().__init__(config)
@@ -103,14 +126,15 @@ class _Server(uvicorn.Server):
             self._ending = asyncio.ensure_future(self._end(grace_s))
         else:
             self._ending.cancel()
-            self.should_exit = self.force_exit = True
+            self.force_exit = True
+            self.leave()
 
     async def _end(self, grace_s: float) -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(grace_s):
                 await self._service.drain()
                 await self._service.idle()
-        self.should_exit = True
+        self.leave()
 
     def _parent_pipe(self, fd: int) -> None:
         """The pipe can be read: at its end of file the parent is gone."""

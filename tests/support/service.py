@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.app import build_app
-from agent_core.responses_server.process import bind, service_url, uvicorn_config
+from agent_core.responses_server.process import PromptServer, bind, service_url, uvicorn_config
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ApiKey, ServeSettings
 from agent_core.telemetry.emitter import ListSink
@@ -68,14 +68,21 @@ def settings(**changes: Any) -> ServeSettings:
     return ServeSettings(**{"api_keys": (ApiKey("test", KEY),), **changes})
 
 
-class _Server(uvicorn.Server):
+class _Server(PromptServer):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: Any = None) -> None:
+        self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
         self.listening.set()
+
+    def stop(self) -> None:
+        """From another thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self.leave)
 
 
 @contextmanager
@@ -91,7 +98,7 @@ def running_service(**changes: Any) -> Iterator[Running]:
         assert server.listening.wait(START_TIMEOUT_S), "the service did not start"
         yield Running(service_url(sock), app.state.service, sink)
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join(START_TIMEOUT_S)
         assert not thread.is_alive(), "the service did not stop"
 
