@@ -46,7 +46,11 @@ def _fetch(base_url: str, api_key: str | None, timeout_s: float) -> list[ModelEn
         text = f"the service answers {refused.code} to /v1/models"
         raise ServiceUnreachable(text, hint="check base_url, or name the model") from None
     except (OSError, ValueError, msgspec.DecodeError) as wrong:
-        raise ServiceUnreachable(f"the service does not list its models ({type(wrong).__name__})") from None
+        reason = getattr(wrong, "reason", None) or type(wrong).__name__
+        raise ServiceUnreachable(
+            f"no list of models from {models_url(base_url).partition('?')[0]}: {reason}",
+            hint="check base_url and that the service runs, or name the model with --model NAME",
+        ) from None
     return [_entry(found) for found in listing.data if isinstance(found.get("id"), str)]
 
 

@@ -60,7 +60,7 @@ def test_an_invalid_configuration_names_file_key_and_what_was_expected(env: dict
 
 def test_a_base_url_without_a_model(env: dict[str, str], project: Path) -> None:
     done = loopline("run", "x", "-w", str(project), "--base-url", "http://127.0.0.1:9/v1", env=env)
-    assert done.code == 2 and "model" in done.err
+    assert done.code == 3 and "http://127.0.0.1:9/v1/models" in done.err and "--model NAME" in done.err
 
 
 def test_a_service_that_nobody_runs(env: dict[str, str], project: Path) -> None:
