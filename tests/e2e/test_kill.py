@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_core.agent.history import History
-from agent_core.telemetry.events import ToolFinished, ToolStarted
+from agent_core.telemetry.events import ToolStarted
 from agent_core.telemetry.reader import Feed
 from tests.support import model_events as make
 from tests.support.agent_faults import files
@@ -34,6 +34,10 @@ FINAL = {
 }
 
 
+RUNS = "runs.txt"
+"""Beside the project: each command leaves its call's id there, whatever becomes of the agent."""
+
+
 class Steps:
     """Asks for one tool after the other; a step whose output says that it was interrupted is asked for again, under
     another id. Each step does no harm when it has taken effect before."""
@@ -50,18 +54,19 @@ class Steps:
         thought = make.reasoning(item_id=f"rs_{self._ids}")
         if step == STEPS:
             return make.ladder(f"resp_{self._ids}", thought, make.message("all done", f"msg_{self._ids}"))
-        name, arguments = self._step(step)
-        call = make.tool_call(f"call_{step}_{tries[str(step)]}", name=name, arguments=json.dumps(arguments))
+        call_id = f"call_{step}_{tries[str(step)]}"
+        name, arguments = self._step(step, call_id)
+        call = make.tool_call(call_id, name=name, arguments=json.dumps(arguments))
         return make.ladder(f"resp_{self._ids}", thought, call)
 
-    def _step(self, step: int) -> tuple[str, Json]:
+    def _step(self, step: int, call_id: str) -> tuple[str, Json]:
         n = step // 3
         if step == 0:
             return "edit", {"path": "work.txt", "old": "", "new": "step 0\n"}
         if step % 3 == 0:
             return "edit", {"path": "work.txt", "old": f"step {n - 1}\n", "new": f"line {n - 1}\nstep {n}\n"}
         if step % 3 == 1:
-            return "shell", {"command": f"echo {step} > {step}.txt"}
+            return "shell", {"command": f"echo {call_id} >> ../{RUNS}; echo {step} > {step}.txt"}
         return "read", {"path": "work.txt"}
 
 
@@ -109,12 +114,13 @@ async def survive(folder: Path, seed: int) -> str:
     assert {name: text for name, text in files(project).items() if not name.startswith(".")} == FINAL
     assert wait_until_none(home, 5) == {}
     _check_history(History.read(max(sessions.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)))
+    ran = Counter((folder / RUNS).read_text().split())
+    assert set(ran.values()) == {1} and len(ran) >= STEPS // 3, ran
     feed = Feed(sessions.parent)
-    events = feed.poll()
+    started_calls = Counter(event.tool_call for event in feed.poll() if isinstance(event, ToolStarted))
     feed.close()
-    for kind in (ToolStarted, ToolFinished):
-        ran = Counter(event.tool_call for event in events if isinstance(event, kind))
-        assert set(ran.values()) == {1}, (kind, ran)
+    # At most: the journal of a process that was killed lacks its last moments.
+    assert set(started_calls.values()) <= {1}, started_calls
     return "not at all" if code == 0 else f"with {len(going_on) // 2} sessions to resume"
 
 
