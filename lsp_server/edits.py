@@ -144,7 +144,7 @@ class _Watch:
         before, self._before = self._before, document.text
         if before != self.base and document.text == _applied_by_place(document, before, self._ranges, self.hunks):
             self._misplaced(document, before)
-        elif merge.survives(self.hunks, self.expected, document.text):
+        elif merge.survives(self.hunks, self.base, self.expected, document.text):
             self.done = True
             if document.text == self.expected:
                 self._tell_lines(document)

@@ -86,13 +86,22 @@ def placed(changes: Sequence[Hunk]) -> list[tuple[int, int]]:
     return found
 
 
-def survives(changes: Sequence[Hunk], expected: str, present: str) -> bool:
-    """Whether `present` holds `changes` whole, where `expected` is the text right after them: what else was done to
-    it touches none of their places."""
+def survives(changes: Sequence[Hunk], base: str, expected: str, present: str) -> bool:
+    """Whether `present` holds `changes` of `base` whole, where `expected` is the text right after them.
+
+    What else was done to it must touch none of their places, and must be less than what leads there from `base`: equal
+    characters side by side let one text be explained in several ways.
+    """
     if present == expected:
         return True
     later = hunks(expected, present)
-    return not any(other.start <= end and start <= other.end for start, end in placed(changes) for other in later)
+    if any(other.start <= end and start <= other.end for start, end in placed(changes) for other in later):
+        return False
+    return _size(later) < _size(hunks(base, present))
+
+
+def _size(changes: Sequence[Hunk]) -> int:
+    return sum(change.end - change.start + len(change.text) for change in changes)
 
 
 def was_made(changes: Sequence[Hunk], base: str, expected: str, present: str) -> bool | None:
