@@ -174,7 +174,7 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a list of folders", doc="Folders that may configure or start things by themselves."),
     Setting(key="allow", field="allow", parse=_texts,
             expected="a list of command patterns", doc="Commands that go ahead where they would ask."),
-    Setting(key="sandbox", field="sandbox", parse=_choice(get_args(SandboxChoice)),
+    Setting(key="sandbox", field="sandbox", env="LOOPLINE_SANDBOX", parse=_choice(get_args(SandboxChoice)),
             expected="auto or off", doc="auto: commands run in a sandbox where the system has one."),
     Setting(key="sandbox_network", field="sandbox_network", parse=_switch,
             expected="true or false", doc="Commands in the sandbox may use the network."),

@@ -21,7 +21,8 @@ async def test_ctrl_c_ends_a_tree_of_processes_that_resists(tmp_path: Path) -> N
     home, project, script = tmp_path / "home", tmp_path / "project", tmp_path / "tree.py"
     project.mkdir()
     script.write_text(TREE)
-    env = environment(home) | {"OPENAI_API_KEY": "sk-test"}
+    # The tree tells its process numbers in files outside of the workspace, which a sandbox would keep it from.
+    env = environment(home, LOOPLINE_SANDBOX="off") | {"OPENAI_API_KEY": "sk-test"}
     command = json.dumps({"command": f"echo begun; {sys.executable} {script} {tmp_path}/pid"})
     asks = make.ladder("resp_1", make.tool_call("call_1", name="shell", arguments=command))
     async with running(replies(make.warm("resp_w"), asks)) as service, asyncio.timeout(60):
