@@ -34,8 +34,8 @@ FINAL = {
 }
 
 
-RUNS = "runs.txt"
-"""Beside the project: each command leaves its call's id there, whatever becomes of the agent."""
+RUNS = ".runs"
+"""In the project: each command leaves its call's id there, whatever becomes of the agent."""
 
 
 class Steps:
@@ -66,7 +66,7 @@ class Steps:
         if step % 3 == 0:
             return "edit", {"path": "work.txt", "old": f"step {n - 1}\n", "new": f"line {n - 1}\nstep {n}\n"}
         if step % 3 == 1:
-            return "shell", {"command": f"echo {call_id} >> ../{RUNS}; echo {step} > {step}.txt"}
+            return "shell", {"command": f"echo {call_id} >> {RUNS}; echo {step} > {step}.txt"}
         return "read", {"path": "work.txt"}
 
 
@@ -114,7 +114,7 @@ async def survive(folder: Path, seed: int) -> str:
     assert {name: text for name, text in files(project).items() if not name.startswith(".")} == FINAL
     assert wait_until_none(home, 5) == {}
     _check_history(History.read(max(sessions.glob("*.jsonl"), key=lambda path: path.stat().st_mtime)))
-    ran = Counter((folder / RUNS).read_text().split())
+    ran = Counter((project / RUNS).read_text().split())
     assert set(ran.values()) == {1} and len(ran) >= STEPS // 3, ran
     feed = Feed(sessions.parent)
     started_calls = Counter(event.tool_call for event in feed.poll() if isinstance(event, ToolStarted))
