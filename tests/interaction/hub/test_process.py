@@ -136,7 +136,7 @@ async def test_this_machines_sessions_show_without_any_set_up_and_once(tmp_path:
 
         await becomes(back, True)
 
-        async def counted() -> float:
+        async def counted() -> object:
             charts = (await client.get("/api/trends?range=6h")).json()["charts"]
             return sum(point["values"][0] for chart in charts if chart["key"] == "calls" for point in chart["points"])
 
