@@ -8,7 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from agent_core.agent.archive import Archive, Entry
+from agent_core.agent.history import History
 from agent_core.agent.updates import Update
 from agent_core.clock import new_id
 from agent_core.config import load, state_dir
@@ -20,7 +23,7 @@ from agent_core.runtime.host import Hosted, HostOptions, host_session
 from lsp_server import protocol
 from lsp_server.live import Asked, LiveSession
 from lsp_server.process import AnySession
-from lsp_server.protocol_events import Approval, SessionHosting
+from lsp_server.protocol_events import Approval, SessionHosting, TurnStatus
 from lsp_server.remote import RemoteSession
 from lsp_server.settings import stricter_approve
 from lsp_server.telemetry import CallWatch
@@ -86,6 +89,7 @@ class Desk:
         entry = next((found for found in self._archive.entries() if found.id == session_id), Entry(id=session_id))
         self._check_roots(entry)
         live = LiveSession(session_id, self._open, self._process.clock, title=entry.title, created=entry.created)
+        live.turns = _stored_turns(self._archive.load(session_id))
         self._adopt(live)
         live.warm()
         return live
@@ -135,7 +139,8 @@ class Desk:
                 await self._process.clock.sleep(0.1 * (attempt + 1))
                 continue
             if isinstance(session, LiveSession):
-                session.turns = [*remote.turns, *session.turns]
+                watched = {asked.turn for asked in remote.turns}
+                session.turns = [asked for asked in session.turns if asked.turn not in watched] + remote.turns
                 self._server.events.put(SessionHosting(session_id=remote.id, state="live", text="taken over"))
             return
 
@@ -272,6 +277,16 @@ def approvals_of(session: AnySession) -> list[Approval]:
         Approval(approval_id=approval, session_id=session.id, turn_id=turn, kind=kind, name=name, subject=subject)
         for approval, turn, kind, name, subject in found
     ]
+
+
+def _stored_turns(history: History) -> list[Asked]:
+    """Turns of earlier processes; one that never ended was interrupted."""
+    found: dict[str, Asked] = {}
+    for record in history.turns:
+        asked = found.setdefault(record.turn, Asked(turn=record.turn, title="", task="", started=""))
+        ended = record.status in ("completed", "failed", "cancelled")
+        asked.status, asked.text = msgspec.convert(record.status if ended else "interrupted", TurnStatus), record.text
+    return list(found.values())
 
 
 def _model_of(live: LiveSession) -> str:

@@ -16,7 +16,7 @@ import msgspec
 
 from agent_core.agent.approvals import Decision, Question
 from agent_core.agent.questions import Pending
-from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, Update
+from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.errors import LooplineError, UsageError
 from agent_core.runtime.host import Hosted
@@ -38,6 +38,12 @@ class Asked(msgspec.Struct, kw_only=True):
     started: str
     status: TurnStatus = "queued"
     text: str = ""
+
+
+class Undo(msgspec.Struct, frozen=True):
+    """A turn to take back."""
+
+    turn: str
 
 
 class Owner(Protocol):
@@ -68,7 +74,8 @@ class LiveSession:
         self._owner_came = asyncio.Event()
         self._watchers: list[Front] = []
         self._event_watchers: list[Callable[[AnyEvent], None]] = []
-        self._wanted: asyncio.Queue[Asked | None] = asyncio.Queue()
+        self._undone: set[str] = set()
+        self._wanted: asyncio.Queue[Asked | Undo | None] = asyncio.Queue()
         self._stale = False
         self._stack = AsyncExitStack()
         self._work = asyncio.create_task(self._run(), name=f"session {session}")
@@ -114,6 +121,10 @@ class LiveSession:
         self._wanted.put_nowait(asked)
         return asked
 
+    def knows(self, turn: str) -> bool:
+        """Whether it is a turn, or the undoing of one, of this session."""
+        return turn in self._undone or self.turn(turn) is not None
+
     def turn(self, turn: str) -> Asked | None:
         return next((asked for asked in self.turns if asked.turn == turn), None)
 
@@ -135,6 +146,13 @@ class LiveSession:
             return Steered(input_id=new_id("inp"), fate="queued")
         given = self.hosted.session.steer(turn, text)
         return Steered(input_id=given.input_id, fate=given.fate)
+
+    def undo(self, turn: str) -> None:
+        """Take back what a turn did to files, once nothing runs; what came of it is published. `turn` may be the id of
+        an earlier undoing. Raises UsageError (`unknown_turn`, `turn_running`)."""
+        if turn not in self._undone and self._known(turn).status in ("queued", "running"):
+            raise UsageError("the turn runs", code="turn_running", hint="cancel it first")
+        self._wanted.put_nowait(Undo(turn))
 
     def pending(self) -> list[Pending]:
         return self.hosted.session.questions.pending() if self.hosted is not None else []
@@ -188,6 +206,8 @@ class LiveSession:
     def publish(self, update: Update) -> None:
         if isinstance(update, TurnEnded) and (asked := self.turn(update.turn)) is not None:
             asked.status, asked.text = update.status, update.text
+        elif isinstance(update, TurnUndone) and update.undo is not None:
+            self._undone.add(update.undo)
         for watcher in tuple(self._watchers):
             watcher(update)
 
@@ -210,7 +230,7 @@ class LiveSession:
                     log.exception("session %s could not be opened", self.id)
                     self._refuse(asked, LooplineError(f"internal error ({type(error).__name__}); the log says where"))
                 else:
-                    await self._turn(asked)
+                    await (self._take_back(asked) if isinstance(asked, Undo) else self._turn(asked))
         finally:
             self.hosted = None
             await self._stack.aclose()
@@ -231,11 +251,18 @@ class LiveSession:
         handle = self.hosted.session.start_turn(asked.task, turn_id=asked.turn)
         await asyncio.wait({handle.done})
 
-    def _refuse(self, asked: Asked | None, error: LooplineError) -> None:
+    async def _take_back(self, undo: Undo) -> None:
+        assert self.hosted is not None
+        try:
+            await self.hosted.session.undo(undo.turn)
+        except LooplineError as error:
+            self._refuse(None, error)
+
+    def _refuse(self, asked: Asked | Undo | None, error: LooplineError) -> None:
         """The session could not be opened: said to everybody, and the turn ends with it."""
         words = error.message + (f" ({error.hint})" if error.hint else "")
         self.publish(Notice(severity="error", text=words))
-        if asked is not None and asked.status == "queued":
+        if isinstance(asked, Asked) and asked.status == "queued":
             self._end(asked, "failed", words)
 
     def _end(self, asked: Asked, status: TurnStatus, text: str) -> None:

@@ -105,13 +105,6 @@ class Steered(Shape):
     fate: Literal["steered", "queued", "refused"]
 
 
-class Undone(Shape):
-    """`restored` files are as they were before the turn; `conflicts` changed since and were left alone."""
-
-    restored: tuple[str, ...]
-    conflicts: tuple[str, ...] = ()
-
-
 class SessionStarted(Shape):
     session_id: str
 
@@ -258,7 +251,7 @@ COMMANDS: tuple[Method, ...] = (
     Method(name="loopline.turn.start", params=TurnStart, result=TurnStarted),
     Method(name="loopline.turn.cancel", params=TurnId),
     Method(name="loopline.turn.steer", params=TurnSteer, result=Steered),
-    Method(name="loopline.turn.undo", params=TurnId, result=Undone),
+    Method(name="loopline.turn.undo", params=TurnId),
     Method(name="loopline.session.new", params=SessionNew, result=SessionStarted),
     Method(name="loopline.session.list", params=Nothing, result=SessionList),
     Method(name="loopline.session.resume", params=SessionId, result=Session),

@@ -64,6 +64,27 @@ class TurnEnded(Event, tag="turn.finished"):
     duration_ms: float
 
 
+class InputTaken(Event, tag="input"):
+    """Something was said to a turn, from here or from elsewhere, and what became of it."""
+
+    session_id: str
+    turn_id: str
+    input_id: str
+    text: str
+    fate: Literal["steered", "queued", "refused"]
+
+
+class TurnUndone(Event, tag="turn.undone"):
+    """What a turn did to files was taken back. `undoId` names this undoing, which can be undone like a turn; absent if
+    nothing changed. `conflicts` are files that changed since and were left as they are, at least in part."""
+
+    session_id: str
+    turn_id: str
+    restored: tuple[str, ...]
+    conflicts: tuple[str, ...]
+    undo_id: str | None = None
+
+
 class TextDelta(Event, tag="text.delta"):
     session_id: str
     turn_id: str
@@ -217,6 +238,8 @@ AnyEvent = (
     | SessionHosting
     | TurnBegan
     | TurnEnded
+    | TurnUndone
+    | InputTaken
     | TextDelta
     | TextVoided
     | TextDone

@@ -8,11 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import msgspec
-
 from agent_core.agent import updates as up
 from agent_core.agent.approvals import Decision
-from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, Update
+from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, Update, read_update
 from agent_core.control.client import Attachment, ControlClient
 from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo, UpdateMessage
 from agent_core.errors import UsageError
@@ -27,21 +25,6 @@ _STATUS: Mapping[str, TurnStatus] = {
     "cancelled": "cancelled",
 }
 
-_AnyUpdate = (
-    up.SessionOpened
-    | up.TurnBegan
-    | up.TextPiece
-    | up.TextVoided
-    | up.TextDone
-    | up.ToolBegan
-    | up.ToolLine
-    | up.ToolEnded
-    | up.ApprovalAsked
-    | up.ApprovalEnded
-    | up.Notice
-    | up.TurnEnded
-)
-
 
 class RemoteSession:
     """`attach` first. `lost` is called once the host or the session is gone."""
@@ -55,7 +38,6 @@ class RemoteSession:
         self._stack = AsyncExitStack()
         self._client: ControlClient | None = None
         self._following: asyncio.Task[None] | None = None
-        self._decode = msgspec.json.Decoder(_AnyUpdate).decode
 
     async def attach(self) -> None:
         """Raises ControlError."""
@@ -126,10 +108,9 @@ class RemoteSession:
             if not isinstance(item, UpdateMessage):
                 self._publish(Notice(severity="warning", text=f"{item.lost} updates of the session were left out"))
                 continue
-            try:
-                update = self._decode(item.update)
-            except msgspec.MsgspecError:
-                continue  # an update of a newer version
+            update = read_update(item.update)
+            if update is None:  # of a newer version
+                continue
             await self._note(update)
             self._publish(update)
         for asked in self.turns:

@@ -38,6 +38,12 @@ def events_of(session: str, update: up.Update) -> list[ev.AnyEvent]:
             return [ev.ApprovalResolved(session_id=session, turn_id=turn, approval_id=approval, decision=decision)]
         case up.Notice(severity=severity, text=text):
             return [ev.Notice(session_id=session, severity=severity, text=text)]
+        case up.InputTaken(turn=turn, input_id=input_id, text=text, fate=fate):
+            return [ev.InputTaken(session_id=session, turn_id=turn, input_id=input_id, text=text, fate=fate)]
+        case up.TurnUndone(turn=turn, undo=undo, restored=restored, conflicts=conflicts):
+            return [
+                ev.TurnUndone(session_id=session, turn_id=turn, undo_id=undo, restored=restored, conflicts=conflicts)
+            ]
         case up.TurnEnded(turn=turn, status=status, text=text, duration_ms=duration_ms):
             return [ev.TurnEnded(session_id=session, turn_id=turn, status=status, text=text, duration_ms=duration_ms)]
     return []

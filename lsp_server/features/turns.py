@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lsprotocol import types as lsp
+
+from agent_core.agent import updates as up
 from agent_core.errors import UsageError
 from lsp_server.context import compose
 from lsp_server.live import LiveSession
-from lsp_server.protocol import Steered, TurnId, TurnStart, TurnStarted, TurnSteer, Undone
+from lsp_server.protocol import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
 from lsp_server.translate import title_of
 
 if TYPE_CHECKING:
@@ -27,9 +30,21 @@ def register(server: LoopServer) -> None:
             return session.steer(asked.turn_id, asked.text)
         return await session.steer(asked.turn_id, asked.text)
 
-    async def undo(asked: TurnId, token: int | str | None) -> Undone:
+    async def undo(asked: TurnId, token: int | str | None) -> None:
+        for session in server.desk.sessions.values():
+            if isinstance(session, LiveSession) and session.knows(asked.turn_id):
+                session.take(server)
+                session.undo(asked.turn_id)
+                return
         server.desk.session_of_turn(asked.turn_id)
-        raise UsageError("undoing a turn is not available yet", code="undo_unavailable", hint="use the editor's undo")
+        raise UsageError(
+            "the session is hosted by another process", code="session_elsewhere", hint="undo the turn there"
+        )
+
+    def updated(session: str, update: up.Update) -> None:
+        if isinstance(update, up.TurnUndone):
+            kind = lsp.MessageType.Warning if update.conflicts else lsp.MessageType.Info
+            server.client.message(kind, _undone(update))
 
     def progress_cancelled(token: int | str) -> None:
         turn = server.turn_of_token.get(token)
@@ -41,6 +56,16 @@ def register(server: LoopServer) -> None:
     server.on_command("loopline.turn.steer", TurnSteer, steer)
     server.on_command("loopline.turn.undo", TurnId, undo)
     server.when_progress_cancelled.append(progress_cancelled)
+    server.when_updated.append(updated)
+
+
+def _undone(update: up.TurnUndone) -> str:
+    if not update.restored and not update.conflicts:
+        return "Loopline: the turn changed no file that had to be taken back."
+    parts = [f"took back {', '.join(update.restored)}"] if update.restored else []
+    if update.conflicts:
+        parts.append(f"left what changed since in {', '.join(update.conflicts)}")
+    return f"Loopline {'; '.join(parts)}."
 
 
 async def start_turn(server: LoopServer, asked: TurnStart, token: int | str | None) -> TurnStarted:
