@@ -28,6 +28,7 @@ def chat_body(
         **_tool_fields(request, offer(request, settings)),
     }
     return {
+        **settings.extra,
         "model": settings.model,
         "messages": [_message(turn) for turn in chat_turns(request.instructions, request.items)],
         "stream": True,

@@ -54,6 +54,7 @@ def response_body(request: EngineRequest, settings: UpstreamSettings, cache_key:
         **_tool_fields(request, offered),
     }
     return {
+        **settings.extra,
         "model": settings.model,
         "stream": True,
         "store": False,

@@ -20,7 +20,8 @@ class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     `api`: `auto` asks the server once whether it has the Responses API, and takes Chat Completions otherwise; a URL
     with ws:// or wss:// means `websocket`. `silence_s`: how long an answer may be silent. `cache_key`: whether
     `prompt_cache_key` is sent; some servers refuse what they don't know. `custom_tools`: whether the server knows
-    free-form tools; None: OpenAI's does, over the Responses API. `headers` may hold secrets.
+    free-form tools; None: OpenAI's does, over the Responses API. `extra`: fields that each request's body gets where
+    it has none of that name, for what only this server knows. `headers` and `extra` may hold secrets.
     """
 
     url: str
@@ -32,6 +33,7 @@ class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     silence_s: Annotated[float, Meta(gt=0)] = 300.0
     cache_key: bool = True
     custom_tools: bool | None = None
+    extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"UpstreamSettings({self.place!r}, {self.model!r})"

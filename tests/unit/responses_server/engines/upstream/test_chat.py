@@ -99,6 +99,12 @@ def test_reasoning_and_affinity() -> None:
     assert (sent["prompt_cache_key"], "id_slot" in body()) == ("key-1", False)
 
 
+def test_what_only_this_server_knows_is_added_and_changes_nothing_else() -> None:
+    settings = UpstreamSettings(url="http://h/v1", model="m", extra={"top_k": 5, "model": "other", "temperature": 1})
+    sent = chat_body(engine_request(temperature=0), settings, None, None)
+    assert (sent["top_k"], sent["model"], sent["temperature"]) == (5, "m", 0)
+
+
 def test_tools_and_the_choice_among_them() -> None:
     assert "tool_choice" not in body()
     assert body(tools=())["tool_choice"] == "none"
