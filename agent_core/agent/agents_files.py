@@ -6,7 +6,7 @@ Source: agents.md, the nearest file wins; so they are told from the root downwar
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from agent_core.agent.fragments import MAX_TOKENS, capped, tokens_of
 
@@ -19,7 +19,8 @@ class AgentsFiles:
 
     def __init__(self, roots: Iterable[str]) -> None:
         self._roots = [Path(root) for root in roots]
-        self._looked: set[Path] = set()
+        self._looked: set[tuple[str, str]] = set()
+        """Folders, and whatever was touched, by root and relative path: a tool call costs one look-up here."""
         self._left_tokens = MAX_TOKENS["all_agents"]
 
     def recall(self, texts: Iterable[str]) -> None:
@@ -27,21 +28,27 @@ class AgentsFiles:
         told = {line.removeprefix(_HEAD).rstrip(":") for text in texts for line in text.split("\n")
                 if line.startswith(_HEAD)}  # fmt: skip
         for root in self._roots:
-            self._looked |= {root / name.partition("/")[2] for name in told if name.partition("/")[0] == root.name}
+            self._looked |= {
+                (str(root), name.partition("/")[2]) for name in told if name.partition("/")[0] == root.name
+            }
 
     def of_roots(self) -> list[str]:
         """What the roots themselves say."""
-        return [text for root in self._roots for text in self._new(root, PurePosixPath())]
+        return [text for root in self._roots for text in self._new(str(root), "")]
 
     def on_the_way_to(self, root: str, relative: str) -> list[str]:
         """What the folders from `root` down to the file or folder `relative` say and was not told yet."""
-        return list(self._new(Path(root), PurePosixPath(relative)))
+        if (root, relative) in self._looked:
+            return []
+        return list(self._new(root, relative))
 
-    def _new(self, root: Path, relative: PurePosixPath) -> Iterator[str]:
-        for folder in (root, *(root / parent for parent in reversed((relative, *relative.parents[:-1])))):
-            if folder not in self._looked:
-                self._looked.add(folder)
-                yield from self._read(root, folder)
+    def _new(self, root: str, relative: str) -> Iterator[str]:
+        parts = relative.split("/") if relative else []
+        for depth in range(len(parts) + 1):
+            folder = "/".join(parts[:depth])
+            if (root, folder) not in self._looked:
+                self._looked.add((root, folder))
+                yield from self._read(Path(root), Path(root, folder))
 
     def _read(self, root: Path, folder: Path) -> Iterator[str]:
         path = folder / NAME
