@@ -1,7 +1,7 @@
 """The agent's way to the model against a minimal client: turnaround, growth with history, deltas, CPU, bytes, memory.
 
-Both run against the same service in the same run, in turn, so that what else the machine does meets both. Other clients
-are measured where their environments are cached under `.cache/clients`.
+Both run against the same service in the same run, in turn, so that what else the machine does meets both; openai-python
+too, where an environment of it lies under `.cache/clients`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ PACED = Plan(turns=30, deltas=100, pace_tokens_s=2_000)
 BURST = Plan(turns=30, deltas=100)
 CEILING = Plan(turns=3, deltas=20_000)
 TIMEOUT_S = 120
-PEERS = Path(".cache/clients")
+OPENAI = Path(".cache/clients/openai/bin/python")
+"""An environment with openai-python and its extra `realtime`; it is measured where it is there."""
+LEFT_OUT = "Codex is left out: its own tools would be measured with it"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -67,11 +69,11 @@ def measure() -> Iterator[Figure]:
     """Targets: turnaround at most 6 × minimal, 400 kB against 2 kB at most 1.25, deltas at least 0.5 × minimal."""
     paced: dict[tuple[str, int, int], Runs] = {}
     for size, count in ((2_000, 1), (400_000, 1), (400_000, 200)):
-        paced |= _pair(PACED, size, count)
+        paced |= _in_turn(PACED, size, count)
     for size, count in ((2_000, 1), (400_000, 1)):
         yield from _against_minimal(f"turnaround, {size // 1000} kB, paced", paced, size, count)
     for size in (2_000, 400_000):
-        yield from _against_minimal(f"turnaround, {size // 1000} kB, burst", _pair(BURST, size, 1), size, 1)
+        yield from _against_minimal(f"turnaround, {size // 1000} kB, burst", _in_turn(BURST, size, 1), size, 1)
     small, large, many = (paced["agent", *shape] for shape in ((2_000, 1), (400_000, 1), (400_000, 200)))
     yield _ratio("turnaround, 400 kB history", "ms", large.median_ms(), "2 kB history", small.median_ms())
     yield _ratio("turnaround, 200 items", "ms", many.median_ms(), "1 item of the same size", large.median_ms())
@@ -83,18 +85,23 @@ def measure() -> Iterator[Figure]:
 
 
 def _ceiling() -> Iterator[Figure]:
-    flood = _pair(CEILING, 2_000, 1)
+    flood = _in_turn(CEILING, 2_000, 1)
     agent, minimal = flood["agent", 2_000, 1], flood["minimal", 2_000, 1]
     yield _ratio("deltas per second", "1/s", agent.deltas_s(CEILING), "minimal client", minimal.deltas_s(CEILING))
     thousands = CEILING.turns * CEILING.deltas / 1000
     cpu, floor = agent.cpu_ms() / thousands, minimal.cpu_ms() / thousands
-    note = "" if PEERS.is_dir() else f"Codex and openai-python left out: no {PEERS}"
-    yield _ratio("CPU per 1,000 deltas", "ms", cpu, "minimal client", floor, note=note)
+    yield _ratio("CPU per 1,000 deltas", "ms", cpu, "minimal client", floor, note=LEFT_OUT)
+    if (peer := flood.get(("openai", 2_000, 1))) is not None:
+        yield _ratio("deltas per second", "1/s", agent.deltas_s(CEILING), "openai-python", peer.deltas_s(CEILING))
+        yield _ratio("CPU per 1,000 deltas", "ms", cpu, "openai-python", peer.cpu_ms() / thousands)
 
 
 def _against_minimal(name: str, runs: dict[tuple[str, int, int], Runs], size: int, count: int) -> Iterator[Figure]:
     agent, minimal = (runs[who, size, count].median_ms() for who in ("agent", "minimal"))
-    yield _ratio(name, "ms", agent, "minimal client", minimal)
+    missing = "" if OPENAI.exists() else f"openai-python is left out: no {OPENAI}"
+    yield _ratio(name, "ms", agent, "minimal client", minimal, note=missing)
+    if (peer := runs.get(("openai", size, count))) is not None:
+        yield _ratio(name, "ms", agent, "openai-python", peer.median_ms())
 
 
 def _ratio(name: str, unit: str, value: float, against: str, floor: float, note: str = "") -> Figure:
@@ -102,9 +109,11 @@ def _ratio(name: str, unit: str, value: float, against: str, floor: float, note:
     return Figure(name=name, value=value, unit=unit, against=against, ratio=ratio, runs=REPEATS, note=note)
 
 
-def _pair(plan: Plan, size: int, count: int) -> dict[tuple[str, int, int], Runs]:
-    """Both clients through the same conversation, in turn."""
+def _in_turn(plan: Plan, size: int, count: int) -> dict[tuple[str, int, int], Runs]:
+    """All clients that there are through the same conversation, one after the other, several times."""
     found: dict[str, list[Run]] = {"minimal": [], "agent": []}
+    if OPENAI.exists():
+        found["openai"] = []
     for _ in range(REPEATS):
         for name, runs in found.items():
             runs.append(converse(name, plan, size, count))
@@ -119,7 +128,8 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
         try:
             assert service.stdout is not None
             port = service.stdout.readline().strip()
-            client = _start("client_drivers", name, port, folder, str(size), str(count))
+            arguments = (port, folder, str(size), str(count))
+            client = _start_peer(*arguments) if name == "openai" else _start("client_drivers", name, *arguments)
             answer, _ = client.communicate(timeout=TIMEOUT_S)
             if client.returncode != 0:
                 raise RuntimeError(f"the client {name} ended with {client.returncode}")
@@ -133,3 +143,8 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
 def _start(module: str, *arguments: str) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", f"agent_core.bench.{module}", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def _start_peer(*arguments: str) -> subprocess.Popen[str]:
+    script = Path(__file__).with_name("client_peer_openai.py")
+    return subprocess.Popen([str(OPENAI), str(script), *arguments], stdout=subprocess.PIPE, text=True)
