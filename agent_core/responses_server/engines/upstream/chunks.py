@@ -117,7 +117,7 @@ class ChunkReader:
                 deltas += self._part(part)
             if choice.finish_reason is not None:
                 self._reason = choice.finish_reason
-                deltas += self._items.close_all()
+                deltas += self._items.end(cut=choice.finish_reason in _REASONS)
         return deltas
 
     def finish(self) -> Finish:

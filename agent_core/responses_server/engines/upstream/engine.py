@@ -88,7 +88,7 @@ class UpstreamEngine:
                 body = encode(chat_body(request, self._settings, lane.key, slot))
                 calls = self._poster.call("/chat/completions", body, reader)
             else:
-                reader = ResponsesReader(tools)
+                reader = ResponsesReader(tools, request.max_output_tokens)
                 fields = response_body(request, self._settings, lane.key) | slot_fields(slot)
                 if api == "websocket":
                     calls = self._sockets.call(request, lane, fields, reader)

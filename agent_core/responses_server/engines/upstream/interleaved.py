@@ -1,7 +1,8 @@
 """Items that grow at the same time, one after the other: the engine port has one open item. Pure.
 
 The oldest open item is passed on as it grows; what comes for others meanwhile is kept until it is their turn. Calls are
-checked when they close: arguments that are no JSON object would only fail later, at a tool.
+checked when they close: arguments that are no JSON object would only fail later, at a tool. Such a call stays open
+until it is known why: at a limit the model was cut off, otherwise it is at fault.
 """
 
 from __future__ import annotations
@@ -70,18 +71,39 @@ class Interleaved:
         return "".join(item.parts) if item is not None else ""
 
     def close(self, key: Hashable) -> list[Delta]:
-        """Raises EngineError `malformed_tool_arguments`."""
+        """The item's end; a call with malformed arguments stays open."""
         item = self._items.get(key)
-        if item is None or item.closed:
+        if item is None or item.closed or not _is_sound(item):
             return []
         item.closed = True
-        if item.start is not None:
-            item.waiting += _ending(item, item.start)
+        if item.start is not None and item.start.kind == "function" and not "".join(item.parts).strip():
+            item.waiting.append(ToolCallDelta("{}"))
         item.waiting.append(ItemEnd())
         return self._out()
 
     def close_all(self) -> list[Delta]:
         return [delta for key in list(self._items) for delta in self.close(key)]
+
+    @property
+    def broken(self) -> str | None:
+        """Name of the first call whose arguments are malformed so far; None if there is none."""
+        return next((item.start.name for item in self._items.values() if item.start and not _is_sound(item)), None)
+
+    def end(self, *, cut: bool) -> list[Delta]:
+        """The end of all. `cut`: a limit ended it, so what is half stays open for whoever closes the response.
+
+        Raises EngineError `malformed_tool_arguments`.
+        """
+        if cut:
+            calls = [key for key, item in self._items.items() if item.start is not None]
+            return [delta for key in calls for delta in self.close(key)]
+        if self.broken is not None:
+            raise EngineError(
+                f"The model called '{self.broken}' with arguments that are no JSON object; ask again, or take a model "
+                "that is better at calling tools.",
+                code="malformed_tool_arguments",
+            )
+        return self.close_all()
 
     def _grow(self, key: Hashable, delta: TextDelta | ReasoningDelta) -> list[Delta]:
         if not delta.text:
@@ -107,18 +129,13 @@ class Interleaved:
         return deltas
 
 
-def _ending(item: _Item, start: ToolCallStart) -> list[Delta]:
+def _is_sound(item: _Item) -> bool:
+    """Whether it can be closed: anything but a function call whose arguments are no JSON object."""
     text = "".join(item.parts)
-    if start.kind == "custom":
-        return []
-    if not text.strip():
-        return [ToolCallDelta("{}")]
+    if item.start is None or item.start.kind == "custom" or not text.strip():
+        return True
     try:
         msgspec.json.decode(text, type=dict[str, object])
     except (msgspec.MsgspecError, RecursionError):
-        raise EngineError(
-            f"The model called '{start.name}' with arguments that are no JSON object; ask again, or take a model that "
-            "is better at calling tools.",
-            code="malformed_tool_arguments",
-        ) from None
-    return []
+        return False
+    return True

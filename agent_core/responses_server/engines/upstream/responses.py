@@ -113,10 +113,13 @@ def _tool(name: str, tools: FlatTools) -> dict[str, Any]:
 
 
 class ResponsesReader:
-    """One response's events, in either transport. `raws` are the items as they came."""
+    """One response's events, in either transport. `raws` are the items as they came.
 
-    def __init__(self, tools: FlatTools) -> None:
-        self._tools = tools
+    `limit`: the response's `max_output_tokens`; llama.cpp calls a response completed that was cut off there.
+    """
+
+    def __init__(self, tools: FlatTools, limit: int | None = None) -> None:
+        self._tools, self._limit = tools, limit
         self._items = Interleaved()
         self._finish: Finish | None = None
         self.response_id = ""
@@ -208,13 +211,17 @@ class ResponsesReader:
         if not self.raws:
             for index, raw in enumerate(response.output):
                 deltas += self._done(raw, index)
-        deltas += self._items.close_all()
         self.response_id = response.id or self.response_id
         usage = response.usage
+        reason = _reason(response)
+        at_limit = self._limit is not None and usage is not None and usage.output_tokens >= self._limit
+        if reason == "stop" and at_limit and self._items.broken is not None:
+            reason = "max_output_tokens"
+        deltas += self._items.end(cut=reason != "stop")
         details = usage.input_tokens_details if usage is not None else None
         made = usage.output_tokens_details if usage is not None else None
         self._finish = Finish(
-            reason=_reason(response),
+            reason=reason,
             input_tokens=usage.input_tokens if usage is not None else None,
             cached_tokens=details.cached_tokens if details is not None else None,
             output_tokens=usage.output_tokens if usage is not None else None,

@@ -126,6 +126,12 @@ def test_malformed_arguments_are_told_at_the_end() -> None:
     assert failure.value.code == "malformed_tool_arguments"
 
 
+def test_a_call_that_the_limit_cut_off_is_no_fault() -> None:
+    deltas, reader = run(part(tool_calls=[call(0, "c1", "read", '{"a": ')]), end("length"))
+    assert ItemEnd() not in deltas
+    assert reader.finish().reason == "max_output_tokens"
+
+
 USAGE = {"prompt_tokens": 10, "completion_tokens": 4}
 
 

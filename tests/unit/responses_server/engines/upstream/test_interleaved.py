@@ -39,9 +39,26 @@ def test_arguments_that_are_no_object_are_told(arguments: str) -> None:
     items = Interleaved()
     items.open_call("a", start("read"))
     items.arguments("a", arguments)
+    assert items.close("a") == []
+    assert items.broken == "read"
     with pytest.raises(EngineError, match="'read'.*no JSON object; ask again") as failure:
-        items.close("a")
+        items.end(cut=False)
     assert failure.value.code == "malformed_tool_arguments"
+
+
+def test_a_call_that_a_limit_cut_off_stays_open_and_is_no_fault() -> None:
+    items = Interleaved()
+    items.open_call("a", start("a"))
+    items.arguments("a", "{}")
+    items.open_call("b", start("b"))
+    items.arguments("b", '{"x": ')
+    assert items.end(cut=True) == [ItemEnd(), start("b"), ToolCallDelta('{"x": ')]
+
+
+def test_text_that_a_limit_cut_off_stays_open() -> None:
+    items = Interleaved()
+    items.text("t", "half a sen")
+    assert items.end(cut=True) == []
 
 
 def test_the_input_of_a_free_form_tool_is_any_text() -> None:

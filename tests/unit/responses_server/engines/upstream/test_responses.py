@@ -109,8 +109,18 @@ def test_parts_of_reasoning_are_set_apart() -> None:
 
 def test_malformed_arguments_are_told() -> None:
     with pytest.raises(EngineError) as failure:
-        run(item("done", {**CALL, "arguments": "{nope"}))
+        run(item("done", {**CALL, "arguments": "{nope"}), completed())
     assert failure.value.code == "malformed_tool_arguments"
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_a_call_that_the_limit_cut_off_is_no_fault(status: str) -> None:
+    """llama.cpp says "completed" here; that the limit was reached tells what happened."""
+    reader = ResponsesReader(FlatTools([READ, GO]), 5)
+    usage = {"input_tokens": 9, "output_tokens": 5, "total_tokens": 14}
+    for event in (item("done", {**CALL, "arguments": '{"a'}), completed(status, usage=usage)):
+        reader.read(msgspec.json.encode(event))
+    assert reader.finish().reason == "max_output_tokens"
 
 
 @pytest.mark.parametrize(
