@@ -75,8 +75,7 @@ async def judge(case: Case, tools: Literal["loopline", "codex", "no_shell"] = "l
 def _client(case: Case, tools: str, root: Path) -> LooplineTools | CodexTools:
     if tools == "codex":
         return CodexTools(root)
-    without = frozenset({"shell", "patch"}) if tools == "no_shell" else frozenset()
-    return LooplineTools(root, runner=case.runner, without=without)
+    return LooplineTools(root, without=("shell", "patch") if tools == "no_shell" else ())
 
 
 def _outcome(case: Case, root: Path, played: Played, changed: list[str], before: dict[str, bytes]) -> str:

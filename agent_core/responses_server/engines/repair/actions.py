@@ -47,10 +47,18 @@ class EditFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Interpreter:
+    """The workspace's Python: what a shown command said of it (`python`, a path), and the runner that it must have."""
+
+    shown: str = ""
+    runner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunScript:
     """Runs a Python program with the workspace's interpreter. `purpose` is a comment for whoever approves it."""
 
-    interpreter: str
+    interpreter: Interpreter
     script: str
     purpose: str
     limit_s: int = 60
@@ -84,13 +92,16 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """`status` is passed, failed, none (no tests) or error (the run itself failed); `runner` pytest or unittest."""
+    """`status` is passed, failed, none (no tests) or error (the run itself failed); `runner` pytest or unittest.
+
+    `passed` is None where the runner did not tell.
+    """
 
     __test__ = False
 
     status: str
     failed: int
-    passed: int
+    passed: int | None
     runner: str
     command: str
     output: str

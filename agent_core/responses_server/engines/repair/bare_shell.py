@@ -19,6 +19,7 @@ from agent_core.responses_server.engines.repair.actions import (
     EditFile,
     FileText,
     Hits,
+    Interpreter,
     ListFiles,
     Listing,
     Observation,
@@ -33,10 +34,8 @@ from agent_core.responses_server.engines.repair.actions import (
 from agent_core.responses_server.engines.repair.programs import program
 
 _END = "LOOPLINE_END"
-_ANY_PYTHON = (
-    'PY=python3; for p in .venv/bin/python venv/bin/python "$VIRTUAL_ENV/bin/python"; '
-    'do [ -x "$p" ] && PY="$p" && break; done'
-)
+_USUAL = ('"$VIRTUAL_ENV/bin/python"', ".venv/bin/python", "venv/bin/python", "python3", "python")
+"""Where the interpreter of a workspace usually is, in the order in which it is looked for."""
 _ENVELOPE = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Process|Exit code|Original token count|Total output lines|Warning)[^\n]*\n)+Output:\n"
 )
@@ -46,8 +45,7 @@ def command(action: Action) -> tuple[str, int]:
     """The command for an action and the seconds it may take."""
     match action:
         case RunScript(interpreter, script, purpose, limit_s):
-            prefix = shlex.join(shlex.split(interpreter)) if interpreter else "python3"
-            return f"# {purpose}\n{prefix} - <<'{_END}'\n{script.rstrip()}\n{_END}", limit_s
+            return f"# {purpose}\n{_python(interpreter)} - <<'{_END}'\n{script.rstrip()}\n{_END}", limit_s
         case RunTests(target, known):
             return _program("run_tests", {"target": target, "command": known}), 120
         case ListFiles(path, depth):
@@ -60,6 +58,21 @@ def command(action: Action) -> tuple[str, int]:
             return _program("files", {"do": "edit", "path": path, "old": old, "new": new}), 20
 
 
+def _python(interpreter: Interpreter) -> str:
+    """The workspace's interpreter: the very one where its path is known, else the first of the usual ones that fits.
+
+    A shown command may say `python` for whatever interpreter was found, so a bare name proves nothing.
+    """
+    words = shlex.split(interpreter.shown)
+    settings, name = [word for word in words[:-1] if "=" in word], words[-1] if words else ""
+    lead = shlex.join(settings) + " " if settings else ""
+    if "/" in name:
+        return f"{lead}{shlex.quote(name)}"
+    wanted = f"import {interpreter.runner}" if interpreter.runner else "pass"
+    tried = " ".join(dict.fromkeys([*_USUAL, *([shlex.quote(name)] if name else [])]))
+    return f'for PY in {tried}; do "$PY" -c "{wanted}" 2>/dev/null && break; done; {lead}"$PY"'
+
+
 def edit_of(text: str) -> EditFile | None:
     """The edit that a command made here asks for; None for every other command."""
     line = next((line for line in text.splitlines() if line.startswith("JOB = {'do': 'edit'")), None)
@@ -70,7 +83,7 @@ def edit_of(text: str) -> EditFile | None:
 
 
 def _program(name: str, job: dict[str, object]) -> str:
-    return f"{_ANY_PYTHON}\n\"$PY\" - <<'{_END}'\n{program((name,), job)}{_END}"
+    return f"{_python(Interpreter())} - <<'{_END}'\n{program((name,), job)}{_END}"
 
 
 def unwrap(output: str) -> str:

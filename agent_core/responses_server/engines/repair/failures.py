@@ -30,6 +30,11 @@ class Failure:
     """How long it ran, where that was measured."""
 
     @property
+    def hangs(self) -> bool:
+        """Whether it was ended by a time limit, ours or the project's own."""
+        return self.error == "TimeIsUp" or "timeout" in self.error.lower() or self.message.startswith("Timeout")
+
+    @property
     def file(self) -> str | None:
         """The test's file, where its id names one."""
         head = self.test.partition("::")[0]

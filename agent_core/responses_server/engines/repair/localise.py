@@ -14,7 +14,7 @@ from agent_core.responses_server.engines.repair.source import Region, Source
 Weights = dict[int, float]
 """Line -> weight in (0, 1.5]; lines that are not there are not suspected."""
 
-_REACH = 0.85
+_REACH = 0.93
 """What is left of a weight per step of data flow away from where the failure shows."""
 
 
@@ -98,7 +98,7 @@ def along_the_flow(region: Region, weights: Weights, failures: Sequence[Failure]
     }
     steps = dataflow.distances(region, shown or {region.last})
     return {
-        line: weight * (max(_REACH ** steps[line], 0.5) if line in steps else 0.45) for line, weight in inside.items()
+        line: weight * (max(_REACH ** steps[line], 0.6) if line in steps else 0.5) for line, weight in inside.items()
     }
 
 

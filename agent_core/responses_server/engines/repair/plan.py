@@ -12,6 +12,7 @@ from agent_core.responses_server.engines.repair.actions import (
     EditFile,
     FileText,
     Hits,
+    Interpreter,
     ListFiles,
     Listing,
     Observation,
@@ -62,11 +63,13 @@ class Repair:
             first = yield from self._undo_leftovers(leftovers)
         if first is None:
             return
-        if first.status == "none" or (first.status == "passed" and not first.passed):
+        if first.status == "none" or (first.status == "passed" and first.passed == 0):
             yield Step(report.NO_TESTS)
         elif first.status == "passed":
             again = " The edit of the earlier run, which was cut off, holds." if leftovers else ""
-            yield Step(f"All {report.number(first.passed, 'test')} pass: there is nothing to fix.{again}")
+            yield Step(f"{report.all_pass(first)}: there is nothing to fix.{again}")
+        elif first.runner not in ("pytest", "unittest", ""):
+            yield Step(report.cannot_fix(f"the tests are run by {first.runner}, and I mend Python only", 0, (), ()))
         else:
             yield from self._repair(first)
 
@@ -256,6 +259,8 @@ class Repair:
             return f"a copy of the project can't be used ({survey})"
         if survey.outside:
             return f"a copy of the project still loads {survey.outside[0]} from the workspace"
+        if first.passed is not None and survey.passed < first.passed:
+            return f"in a copy of the project {first.passed - survey.passed} more tests fail than in the workspace"
         return survey if survey.failures else "the failing tests pass in a copy of the project"
 
     def _bench(self, run: TestRun) -> Bench:
@@ -264,7 +269,7 @@ class Repair:
         interpreter = words[: words.index("-m")] if "-m" in words else []
         rest = words[words.index(runner) + 1 :] if runner in words else []
         args = [word for word in rest if not _SHOWN_ONLY.match(word)]
-        return Bench(shlex.join(interpreter), runner, tuple(_without_plugins(args)))
+        return Bench(Interpreter(shlex.join(interpreter), runner), runner, tuple(_without_plugins(args)))
 
     def _own_paths(self, failures: Sequence[Failure]) -> tuple[Failure, ...]:
         """Frames outside of the project are left out; absolute paths become relative to it."""

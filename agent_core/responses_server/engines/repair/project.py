@@ -25,7 +25,7 @@ class Project:
     def add(self, piece: FileText) -> int | None:
         """Takes in a piece of a file; the next line to read, None once the file is whole or can't become so."""
         known = self.parts.setdefault(piece.path, [])
-        if piece.first == 1:
+        if piece.first <= 1:
             known.clear()
         known.append(piece)
         if piece.last >= piece.total or piece.last < piece.first:

@@ -13,7 +13,7 @@ from agent_core.responses_server.engines.repair.source import FunctionNode, Regi
 
 MAX_REGIONS = 14
 MAX_CANDIDATES = 6000
-_OUTSIDE = 0.35
+_OUTSIDE = 0.5
 """Share of a function's weight that constants outside of it get which it uses."""
 
 

@@ -29,16 +29,23 @@ def number(count: int, noun: str) -> str:
 def failing(run: TestRun, failures: Sequence[Failure]) -> str:
     shown = "; ".join(f"`{item.test}` ({item.error}{_first(item.message)})" for item in failures[:3])
     more = f" and {len(failures) - 3} more" if len(failures) > 3 else ""
-    return (
-        f"{number(max(run.failed, len(failures)), 'test')} of {run.failed + run.passed} fail: {shown}{more}."
-        if shown
-        else "The test run fails."
-    )
+    if not shown:
+        return "The test run fails."
+    bad = max(run.failed, len(failures))
+    if run.passed is None:
+        return f"{number(bad, 'failing test')}: {shown}{more}."
+    return f"{bad} of {number(bad + run.passed, 'test')} fail{'s' if bad == 1 else ''}: {shown}{more}."
 
 
 def _first(message: str) -> str:
     lines = message.strip().splitlines()
     return f": {lines[0][:120]}" if lines and lines[0] else ""
+
+
+def all_pass(run: TestRun) -> str:
+    if run.passed is None:
+        return "All tests pass"
+    return "The one test passes" if run.passed == 1 else f"All {run.passed} tests pass"
 
 
 def suspicion(path: str, name: str, first: int, last: int, bad: int, good: int) -> str:
@@ -53,13 +60,10 @@ def reason(patch: Patch) -> str:
 
 def fixed(patch: Patch, run: TestRun, tried: int, also: Sequence[Patch]) -> str:
     lines = [f"Fixed: {reason(patch)}."]
-    lines.append(
-        f"All {number(run.passed, 'test')} pass now. I tried {number(tried, 'edit')} and changed nothing else."
-    )
+    lines.append(f"{all_pass(run)} now. I tried {number(tried, 'edit')} and changed nothing else.")
     if also:
-        lines.append(
-            f"Please review: {number(len(also), 'other edit')} passed the tests as well, e.g. {reason(also[0])}."
-        )
+        count = number(len(also), "other edit")
+        lines.append(f"Please review: {count} made the failing tests pass as well, e.g. {reason(also[0])}.")
     return "\n".join(lines)
 
 

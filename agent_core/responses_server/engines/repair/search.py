@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from agent_core.responses_server.engines.repair import localise, rank, report, scratch
-from agent_core.responses_server.engines.repair.actions import Observation, RunScript, ScriptOutput, Step, TestRun
+from agent_core.responses_server.engines.repair.actions import (
+    Interpreter,
+    Observation,
+    RunScript,
+    ScriptOutput,
+    Step,
+    TestRun,
+)
 from agent_core.responses_server.engines.repair.edits.base import Candidate
 from agent_core.responses_server.engines.repair.failures import Failure
 from agent_core.responses_server.engines.repair.limits import Limits
@@ -35,7 +42,7 @@ MAX_STAGES = 3
 class Bench:
     """How tests are run in this workspace."""
 
-    interpreter: str
+    interpreter: Interpreter
     runner: str
     args: tuple[str, ...]
 
@@ -161,8 +168,8 @@ class Trials:
 
     def _limit_s(self) -> float:
         """Processor time per test: ample against what tests take here, short against endless loops."""
-        own = max((failure.seconds for failure in self.survey.failures if failure.error != "TimeIsUp"), default=0.0)
-        return round(0.1 + 10 * self.survey.usual_s + 5 * own, 3)
+        own = max((failure.seconds for failure in self.survey.failures if not failure.hangs), default=0.0)
+        return round(0.1 + min(10 * self.survey.usual_s + 5 * own, 10.0), 3)
 
     def _take(self, batch: Sequence[Patch], base: Patch, verdicts: Verdicts) -> None:
         whole = [at for at, broke in sorted(verdicts.suites.items()) if broke == ()]

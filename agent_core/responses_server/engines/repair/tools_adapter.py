@@ -193,6 +193,7 @@ def _own_arguments(action: Action) -> dict[str, Any]:
             raise TypeError(f"no own tool for {action!r}")
 
 
+_CUT_LINE = re.compile(r" \[\+\d+ characters\]$")
 _READ_HEAD = re.compile(r"^(.*) lines (\d+)-(\d+) of (\d+)\b")
 _CHECKS_HEAD = re.compile(r"^checks: (.*)$", re.MULTILINE)
 
@@ -225,6 +226,8 @@ def read_numbered(path: str, output: str) -> Observation:
     for number, tab, text in numbered:
         if not tab or not number.strip().isdigit() or int(number) != first + len(texts):
             break
+        if _CUT_LINE.search(text):
+            return Refused(f"line {number} of {path} is too long to be shown whole")
         texts.append(text)
     return FileText(path, first, first + len(texts) - 1, total, "\n".join(texts))
 
@@ -240,8 +243,10 @@ def read_checks(output: str) -> Observation:
     def number(name: str) -> int:
         return int(facts[name]) if facts.get(name, "").isdigit() else 0
 
+    passed = number("passed") if facts.get("passed", "").isdigit() else None
+
     return TestRun(
-        facts.get("status", "error"), number("failed") + number("errors"), number("passed"), facts.get("runner", ""),
+        facts.get("status", "error"), number("failed") + number("errors"), passed, facts.get("runner", ""),
         command.strip(), output[head.end() :].lstrip("\n"),
     )  # fmt: skip
 

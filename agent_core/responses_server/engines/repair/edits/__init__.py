@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_core.responses_server.engines.repair.edits import guards, sequences
+from agent_core.responses_server.engines.repair.edits import checks, guards, sequences
+from agent_core.responses_server.engines.repair.edits.access import safe_access
 from agent_core.responses_server.engines.repair.edits.arguments import wrong_arguments
 from agent_core.responses_server.engines.repair.edits.arithmetic import arithmetic
 from agent_core.responses_server.engines.repair.edits.base import Family
@@ -40,9 +41,9 @@ FAMILIES: tuple[Family, ...] = (
     returns,
     missing_else,
     guards.early_exits,
-    guards.checks_in_conditions,
-    guards.checks_in_loops,
-    guards.safe_access,
+    checks.checks_in_conditions,
+    checks.checks_in_loops,
+    safe_access,
     guards.exceptions,
     mutation,
     structure,

@@ -127,7 +127,9 @@ def level_of(text: str) -> int:
 def replace(source: Source, node: ast.expr, text: str) -> Replacement:
     """`node` becomes the expression `text`, with brackets where its place needs them."""
     start, end = source.span(node)
-    if level_of(text) < required_level(source, node):
+    parent = source.parents[node]
+    number = isinstance(parent, ast.Attribute) and text.isdigit()
+    if number or level_of(text) < required_level(source, node):
         text = f"({text})"
     return Replacement(start, end, text)
 

@@ -23,8 +23,8 @@ def wrong_calls(region: Region, clues: Clues) -> Iterator[Candidate]:
 def _callee(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments]) -> Iterator[Candidate]:
     source, region = maker.source, maker.region
     if isinstance(node.func, ast.Name):
-        for other in FUNCTIONS.get(node.func.id, ()):
-            yield maker.expression(node.func, other, "the wrong function", 0.6)
+        for at, other in enumerate(FUNCTIONS.get(node.func.id, ())):
+            yield maker.expression(node.func, other, "the wrong function", 0.6 if at == 0 else 0.3)
         own = signatures.get(node.func.id)
         if own is not None:
             for name, arguments in signatures.items():
@@ -32,7 +32,7 @@ def _callee(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments]) 
                     yield maker.expression(node.func, name, "the wrong function", 0.25)
     elif isinstance(node.func, ast.Attribute):
         attribute = node.func
-        others = [(name, 0.55) for name in METHODS.get(attribute.attr, ())]
+        others = [(name, 0.55 if at == 0 else 0.4) for at, name in enumerate(METHODS.get(attribute.attr, ()))]
         if source.segment(attribute.value) == "self":
             others += [(name, 0.25) for name in attributes_of_self(region)["methods"] if not name.startswith("__")]
         else:

@@ -150,7 +150,7 @@ def _number(maker: Maker, node: ast.expr, value: int | float, told: list[str], c
         if value and value % 2 == 0:
             offer(str(value // 2), 0.12)
         if abs(value) >= 10:
-            offer(str(value * 10), 0.2)
+            offer(str(value * 10), 0.3)
             if value % 10 == 0:
                 offer(str(value // 10), 0.25)
         if value in (0, 1, -1):

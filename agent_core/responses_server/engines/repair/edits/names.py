@@ -57,7 +57,7 @@ def _variable(maker: Maker, node: ast.Name, parts: dict[str, list[str]]) -> Iter
     receiver = isinstance(parent, ast.Attribute | ast.Subscript) and getattr(parent, "value", None) is node
     if not receiver:
         for text in parts.get(node.id, ()):
-            yield maker.expression(node, text, "a part is meant, not the whole", 0.16)
+            yield maker.expression(node, text, "a part is meant, not the whole", 0.2)
     if others or receiver:
         for attribute in attributes_of_self(region)["data"]:
             same = attribute.strip("_") == node.id.strip("_")
@@ -171,19 +171,17 @@ def _parts(region: Region) -> dict[str, list[str]]:
     """Name -> short expressions in the region that take a part of it (`x.left`, `x[i]`, `len(x)`)."""
     found: dict[str, dict[str, None]] = {}
     for node in region.nodes:
-        if (
-            isinstance(node, ast.Attribute | ast.Subscript)
-            and isinstance(node.value, ast.Name)
-            and isinstance(node.ctx, ast.Load)
-        ):
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.value, ast.Name):
             text = region.source.segment(node)
-            if (
-                len(text) <= 30
-                and node.value.id != "self"
-                and not (isinstance(node, ast.Attribute) and _is_called(region.source, node))
-            ):
+            called = isinstance(node, ast.Attribute) and _is_called(region.source, node)
+            if len(text) <= 30 and node.value.id != "self" and not called:
                 found.setdefault(node.value.id, {})[text] = None
-        elif isinstance(node, ast.Call) and called_name(node) == "len" and isinstance(node.args[0], ast.Name):
+        elif (
+            isinstance(node, ast.Call)
+            and called_name(node) == "len"
+            and node.args
+            and isinstance(node.args[0], ast.Name)
+        ):
             found.setdefault(node.args[0].id, {})[region.source.segment(node)] = None
     return {name: list(texts) for name, texts in found.items()}
 

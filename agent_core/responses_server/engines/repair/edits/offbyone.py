@@ -76,7 +76,7 @@ def _numbers(region: Region) -> Iterator[tuple[ast.expr, float]]:
             if isinstance(node.value, ast.Tuple):
                 found = [(item, 0.2) for item in node.value.elts]
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Mult | ast.Div):
-            found = [(node.left, 0.15), (node.right, 0.15)]
+            found = [(node.left, 0.24), (node.right, 0.15)]
         for item, prior in found:
             if item is not None and _may_count(item):
                 yield item, prior

@@ -11,7 +11,7 @@ def _table(text: str) -> dict[str, tuple[str, ...]]:
 
 FUNCTIONS = _table(
     """
-    min max sum; max min sum; any all; all any; sorted list reversed set; reversed sorted list;
+    min max sum; max min sum; any all; all any; sorted list reversed set; reversed enumerate sorted list;
     list set tuple sorted; set list sorted frozenset; tuple list; int round float str; float int;
     round int float; str repr int; repr str; sum max len min; len max sum; range reversed;
     zip zip_longest enumerate; map filter; filter map; isinstance issubclass; ord chr; chr ord;

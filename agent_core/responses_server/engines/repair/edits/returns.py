@@ -27,7 +27,7 @@ def missing_else(region: Region, clues: Clues) -> Iterator[Candidate]:
     maker = Maker(region, "missing else")
     for node in region.nodes:
         if isinstance(node, ast.If) and not node.orelse and maker.stands_alone(node):
-            yield from _else(maker, node)
+            yield from _else(maker, node, 3.0 if clues.has_error("UnboundLocalError") else 1.0)
 
 
 def _values(region: Region) -> list[tuple[str, float]]:
@@ -189,7 +189,7 @@ def _missing(maker: Maker) -> Iterator[Candidate]:
             )
 
 
-def _else(maker: Maker, node: ast.If) -> Iterator[Candidate]:
+def _else(maker: Maker, node: ast.If, factor: float) -> Iterator[Candidate]:
     """The branch for when the condition does not hold, after the form of the one for when it does."""
     source, region = maker.source, maker.region
     last = node.body[-1]
@@ -226,5 +226,5 @@ def _else(maker: Maker, node: ast.If) -> Iterator[Candidate]:
     for text, prior in options:
         lines = ["else:", f"{source.indent_unit}{text}"]
         yield maker.insert_after(
-            node, lines, f"the case that the condition does not hold is missing: `else: {text}`", prior
+            node, lines, f"the case that the condition does not hold is missing: `else: {text}`", prior * factor
         )

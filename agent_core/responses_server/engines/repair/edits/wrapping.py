@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 from agent_core.responses_server.engines.repair.edits.base import ATOM, Candidate, Clues, Maker, operand
 from agent_core.responses_server.engines.repair.edits.calls import methods
 from agent_core.responses_server.engines.repair.edits.relatives import PLAIN_METHODS
 from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, kind_of, kinds, readable
-from agent_core.responses_server.engines.repair.source import Region
+from agent_core.responses_server.engines.repair.source import FunctionNode, Region, Source, remembered
 
 
 def missing_calls(region: Region, clues: Clues) -> Iterator[Candidate]:
@@ -27,9 +28,59 @@ def missing_calls(region: Region, clues: Clues) -> Iterator[Candidate]:
                     yield maker.expression(
                         node, f"{maker.source.segment(node)}()", "the method is named but not called", 0.6
                     )
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            text = maker.source.segment(node)
+            for call, prior in _calls_of(region.source).get(text, ()):
+                inside = maker.source.parents[node]
+                if not (isinstance(inside, ast.Call) and maker.source.segment(inside) == call) and _may_call(
+                    region, node, call
+                ):
+                    yield maker.expression(node, call, "a call is missing", prior)
         for place, names, prior in _wrappable(region, node):
             for name in names:
                 yield from _wrapped(maker, place, name, prior)
+            for name in _converters(region):
+                yield from _wrapped(maker, place, name, 0.16)
+
+
+@remembered
+def _calls_of(source: Source) -> dict[str, list[tuple[str, float]]]:
+    """Name -> calls with it alone that the file makes elsewhere (`normal(address)`, `self.root(member)`)."""
+    found: dict[str, dict[str, float]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            text, call = source.segment(node.args[0]), source.segment(node)
+            own = isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)
+            if (
+                isinstance(node.args[0], ast.Name | ast.Attribute)
+                and len(call) <= 50
+                and not isinstance(source.parents[node], ast.Expr)
+            ):
+                found.setdefault(text, {})[call] = 0.12 if own else 0.35
+    return {text: list(calls.items()) for text, calls in found.items()}
+
+
+@remembered
+def _converters(region: Region) -> list[str]:
+    """Functions of the file and methods of the class that take one argument."""
+    found: list[str] = []
+    for other in region.source.regions[:-1]:
+        parameters = other.parameters[1:] if other.owner is not None else other.parameters
+        plain = (
+            isinstance(other.node, FunctionNode) and not other.node.decorator_list and not other.name.startswith("__")
+        )
+        if plain and len(parameters) == 1 and other.name != region.name:
+            if other.owner is None and "." not in other.qualname:
+                found.append(other.name)
+            elif other.owner is not None and other.owner is region.owner and region.parameters[:1] == ["self"]:
+                found.append(f"self.{other.name}")
+    return found[:8]
+
+
+def _may_call(region: Region, node: ast.AST, call: str) -> bool:
+    """Whether what a call starts from is known at the place, and it is no call of the function itself."""
+    root = call.split("(")[0].split(".")[0]
+    return region.name != root and (root != "self" or "self" in region.parameters)
 
 
 def _wrappable(region: Region, node: ast.AST) -> list[tuple[ast.expr, tuple[str, ...], float]]:
@@ -155,7 +206,7 @@ def bounded(region: Region, clues: Clues) -> Iterator[Candidate]:
             for text in others:
                 if text != bare:
                     for name in ("max", "min"):
-                        prior = 0.3 if text == kept else 0.09
+                        prior = 0.3 if text == kept else 0.12
                         yield maker.expression(
                             place, f"{name}({text}, {bare})", "the wrong one of two values is taken", prior
                         )

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -37,15 +38,24 @@ def say(word: str, value: Any) -> None:
     os.write(OUT, (word + " " + (value if isinstance(value, str) else json.dumps(value)) + "\n").encode())
 
 
+def locked(folder: str) -> bool:
+    """Takes the lock of a scratch folder for as long as this process lives; False where another process has it."""
+    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return False
+    return True
+
+
 def remove_stale() -> None:
-    """Removes copies left by a run that was killed: their owner is no more."""
+    """Removes copies left by a run that was killed: nobody holds their lock any more."""
     base = tempfile.gettempdir()
     for name in os.listdir(base):
-        pid = name[len(PREFIX) :].partition("-")[0] if name.startswith(PREFIX) else ""
-        if not pid.isdigit() or os.path.exists("/proc/" + pid) or not os.path.exists("/proc"):
-            continue
         path = os.path.join(base, name)
-        if os.stat(path).st_uid == os.getuid():
+        own = name.startswith(PREFIX) and os.stat(path).st_uid == os.getuid()
+        if own and os.path.exists(os.path.join(path, "lock")) and locked(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -185,6 +195,7 @@ def main(work: Callable[[str], None]) -> None:
     remove_stale()
     holder = os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     owner = os.getpid()
+    locked(holder)
     try:
         BASE = os.path.join(holder, "base")
         copy_tree(root, BASE)

@@ -68,7 +68,7 @@ async def test_one_bug_among_two_hundred_modules(tmp_path: Path) -> None:
     """Localisation finds the file without reading all of them."""
     root = tmp_path / "project"
     write_large_project(root, 133)
-    played = await play(LooplineTools(root, runner="unittest"))
+    played = await play(LooplineTools(root))
     assert played.fixed, played.last
     assert "part133" in played.last
     reads = {arguments["path"] for name, arguments, _ in played.calls if name == "read"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +48,7 @@ class ClampTest(unittest.TestCase):
         self.assertEqual(clamp(3, 2, 5), 3)
 """
 FIXED = MODULE.replace("        return low\n    return", "        return high\n    return")
+SPECS = LooplineTools(Path()).specs
 SHORT = Limits(search_s=3, tries_in_place=5)
 
 
@@ -66,16 +66,11 @@ def project(tmp_path: Path) -> Path:
 
 
 def tools_for(root: Path, *without: str) -> LooplineTools:
-    """Tools with unittest as the runner, which starts in no time."""
-    return LooplineTools(root, runner="unittest", without=frozenset({"patch", *without}))
+    return LooplineTools(root, without=("patch", *without))
 
 
 def reply_to(request: EngineRequest) -> Reply:
     return next_reply(request, Limits())
-
-
-def scratch_left() -> list[Path]:
-    return list(Path(tempfile.gettempdir()).glob("loopline-repair-*"))
 
 
 async def test_a_bug_is_fixed_in_steps_that_a_person_can_follow(project: Path) -> None:
@@ -110,7 +105,12 @@ async def test_without_commands_edits_are_tried_in_place(project: Path) -> None:
 
 
 @pytest.mark.parametrize("without", ["patch", "shell"])
-async def test_cannot_fix_leaves_the_tree_as_found(project: Path, without: str) -> None:
+async def test_cannot_fix_leaves_the_tree_as_found(
+    project: Path, without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
     (project / "limits.py").write_text("def clamp(value, low, high):\n    return {}\n")
     before = snapshot(project)
     played = await play(tools_for(project, without), limits=SHORT)
@@ -118,7 +118,7 @@ async def test_cannot_fix_leaves_the_tree_as_found(project: Path, without: str) 
     assert "limits.py" in played.last
     assert "as I found them" in played.last
     assert snapshot(project) == before
-    assert scratch_left() == []
+    assert list(temporary.glob("loopline-repair-*")) == []
 
 
 async def test_tests_and_configuration_are_never_edited(project: Path) -> None:
@@ -160,29 +160,29 @@ async def test_tools_that_are_missing_or_refused(project: Path) -> None:
     assert calls == []
 
     class Denied(LooplineTools):
-        def run(self, name: str, arguments: dict[str, Any]) -> str:
-            return "denied by the user" if name in ("checks", "shell") else super().run(name, arguments)
+        async def run(self, name: str, arguments: str) -> str:
+            return "denied by the user" if name in ("checks", "shell") else await super().run(name, arguments)
 
-    played = await play(Denied(project, runner="unittest"))
+    played = await play(Denied(project))
     assert "denied by the user" in played.last
     assert (project / "limits.py").read_text() == MODULE
 
 
 async def test_commands_that_are_denied_lead_to_trying_in_place(project: Path) -> None:
     class Denied(LooplineTools):
-        def run(self, name: str, arguments: dict[str, Any]) -> str:
-            return "denied by the user" if name == "shell" else super().run(name, arguments)
+        async def run(self, name: str, arguments: str) -> str:
+            return "denied by the user" if name == "shell" else await super().run(name, arguments)
 
-    played = await play(Denied(project, runner="unittest"))
+    played = await play(Denied(project))
     assert played.fixed, played.last
 
 
 async def test_an_edit_that_is_denied_changes_nothing(project: Path) -> None:
     class Denied(LooplineTools):
-        def run(self, name: str, arguments: dict[str, Any]) -> str:
-            return "denied by the user" if name == "edit" else super().run(name, arguments)
+        async def run(self, name: str, arguments: str) -> str:
+            return "denied by the user" if name == "edit" else await super().run(name, arguments)
 
-    played = await play(Denied(project, runner="unittest"))
+    played = await play(Denied(project))
     assert "denied by the user" in played.last
     assert (project / "limits.py").read_text() == MODULE
 
@@ -212,7 +212,7 @@ def cuts(items: list[Any]) -> list[int]:
 
 def test_a_replay_says_what_the_live_plan_said(conversation: Played) -> None:
     """From a full resend without memory, and from a memory that stands somewhere before."""
-    tools = tools_for(Path()).specs
+    tools = SPECS
     memory: dict[str, Any] = {}
     points = cuts(conversation.items)
     assert len(points) == conversation.replies
@@ -231,7 +231,7 @@ def test_a_replay_says_what_the_live_plan_said(conversation: Played) -> None:
 
 
 def test_a_memory_that_went_further_is_no_harm(conversation: Played) -> None:
-    tools = tools_for(Path()).specs
+    tools = SPECS
     memory: dict[str, Any] = {}
     points = cuts(conversation.items)
     reply_to(request_for(conversation.items[: points[5]], tools, memory))
@@ -240,7 +240,7 @@ def test_a_memory_that_went_further_is_no_harm(conversation: Played) -> None:
 
 
 def test_a_conversation_that_does_not_fit_starts_over(conversation: Played) -> None:
-    tools = tools_for(Path()).specs
+    tools = SPECS
     items = [*conversation.items[: cuts(conversation.items)[3]]]
     strange = [
         FunctionCall(name="read", arguments='{"path": "x"}', call_id="s"),
@@ -287,7 +287,7 @@ async def test_later_messages_of_a_conversation_are_not_introduced_again(project
 
 
 async def test_a_reply_that_is_too_long_says_so() -> None:
-    request = request_for([Message(role="user", content="fix it")], tools_for(Path()).specs, {})
+    request = request_for([Message(role="user", content="fix it")], SPECS, {})
     request.max_output_tokens = 10
     pieces = [delta async for delta in RepairEngine().stream(request)]
     assert pieces[-1] == Finish(reason="max_output_tokens")
@@ -295,7 +295,7 @@ async def test_a_reply_that_is_too_long_says_so() -> None:
 
 
 async def test_text_comes_in_pieces_and_nothing_after_the_end() -> None:
-    request = request_for([Message(role="user", content="fix it")], tools_for(Path()).specs, {})
+    request = request_for([Message(role="user", content="fix it")], SPECS, {})
     pieces = [delta async for delta in RepairEngine().stream(request)]
     assert sum(isinstance(piece, TextDelta) for piece in pieces) > 5
     assert [type(piece) for piece in pieces].count(Finish) == 1
@@ -303,7 +303,7 @@ async def test_text_comes_in_pieces_and_nothing_after_the_end() -> None:
 
 
 async def test_a_cancelled_reply_leaves_a_memory_that_works(conversation: Played) -> None:
-    tools = tools_for(Path()).specs
+    tools = SPECS
     memory: dict[str, Any] = {}
     points = cuts(conversation.items)
     await one_reply(request_for(conversation.items[: points[4]], tools, memory))

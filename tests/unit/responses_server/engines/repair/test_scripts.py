@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,10 +125,6 @@ def run(script: str, root: Path) -> str:
     done = subprocess.run([sys.executable, "-"], input=script, text=True, cwd=root, capture_output=True, timeout=60)
     assert done.stderr == ""
     return done.stdout
-
-
-def scratch_folders() -> set[str]:
-    return {path.name for path in Path(tempfile.gettempdir()).glob(f"loopline-repair-{os.getpid()}-*")}
 
 
 def change(old: str, new: str, text: str = MODULE, path: str = "pkg/mod.py") -> Patch:
@@ -342,12 +340,15 @@ def test_the_copy_is_removed_when_the_program_is_ended(project: Path) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_a_copy_left_by_a_killed_program_is_removed_by_the_next(project: Path) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", "pass"])
-    dead.wait()
-    left = Path(tempfile.mkdtemp(prefix=f"loopline-repair-{dead.pid}-"))
-    run(scratch.survey_script("pytest", ["tests/test_mod.py::test_good"]), project)
-    assert not left.exists()
+def test_copies_left_by_killed_programs_are_removed_and_those_in_use_are_not(project: Path) -> None:
+    left, used = (Path(tempfile.mkdtemp(prefix="loopline-repair-7-")) for _ in range(2))
+    (left / "lock").touch()
+    with (used / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(scratch.survey_script("pytest", ["tests/test_mod.py::test_good"]), project)
+        assert not left.exists()
+        assert used.exists()
+    shutil.rmtree(used)
 
 
 def test_programs_run_on_python_3_9() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from agent_core.responses_server.engines.repair.actions import (
     EditFile,
     FileText,
     Hits,
+    Interpreter,
     ListFiles,
     Listing,
     ReadFile,
@@ -47,95 +47,95 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["loopline", "codex"])
 def client(request: pytest.FixtureRequest, root: Path) -> LooplineTools | CodexTools:
-    return LooplineTools(root, read_lines=12) if request.param == "loopline" else CodexTools(root)
+    return LooplineTools(root) if request.param == "loopline" else CodexTools(root)
 
 
-def do(client: LooplineTools | CodexTools, action: Action) -> Any:
+async def do(client: LooplineTools | CodexTools, action: Action) -> Any:
     tools = find_tools(client.specs)
     assert tools.can(action)
     call = tools.call(action)
-    return tools.observe(action, client.run(call.name, json.loads(call.text)))
+    return tools.observe(action, await client.run(call.name, call.text))
 
 
-def test_list(client: LooplineTools | CodexTools) -> None:
-    observed = do(client, ListFiles(depth=3))
+async def test_list(client: LooplineTools | CodexTools) -> None:
+    observed = await do(client, ListFiles(depth=3))
     assert isinstance(observed, Listing)
     assert {"pkg/m.py", "pkg/odd.py", "tests/test_m.py"} <= set(observed.paths)
 
 
-def test_read(client: LooplineTools | CodexTools) -> None:
-    observed = do(client, ReadFile("pkg/m.py", 3, 5))
+async def test_read(client: LooplineTools | CodexTools) -> None:
+    observed = await do(client, ReadFile("pkg/m.py", 3, 5))
     assert observed == FileText("pkg/m.py", 3, 5, 30, "line_3 = 3\nline_4 = 4\nline_5 = 5")
 
 
-def test_read_keeps_every_character(client: LooplineTools | CodexTools) -> None:
-    observed = do(client, ReadFile("pkg/odd.py"))
+async def test_read_keeps_every_character(client: LooplineTools | CodexTools) -> None:
+    observed = await do(client, ReadFile("pkg/odd.py"))
     assert observed.text == f'"""{ODD}"""\nVALUE = 1'
 
 
-def test_read_of_nothing(client: LooplineTools | CodexTools) -> None:
-    assert isinstance(do(client, ReadFile("pkg/none.py")), Refused)
+async def test_read_of_nothing(client: LooplineTools | CodexTools) -> None:
+    assert isinstance(await do(client, ReadFile("pkg/none.py")), Refused)
 
 
-def test_search(client: LooplineTools | CodexTools) -> None:
-    observed = do(client, Search(r"\bline_2\b"))
+async def test_search(client: LooplineTools | CodexTools) -> None:
+    observed = await do(client, Search(r"\bline_2\b"))
     assert isinstance(observed, Hits)
     assert ("pkg/m.py", 2, "line_2 = 2") in observed.found
     assert len(observed.found) == 3
 
 
-def test_edit(client: LooplineTools | CodexTools, root: Path) -> None:
-    assert do(client, EditFile("pkg/odd.py", ODD, ODD.upper())) == Edited("pkg/odd.py")
+async def test_edit(client: LooplineTools | CodexTools, root: Path) -> None:
+    assert await do(client, EditFile("pkg/odd.py", ODD, ODD.upper())) == Edited("pkg/odd.py")
     assert (root / "pkg" / "odd.py").read_text(encoding="utf-8") == f'"""{ODD.upper()}"""\nVALUE = 1\n'
 
 
-def test_edit_must_be_the_only_place(client: LooplineTools | CodexTools, root: Path) -> None:
+async def test_edit_must_be_the_only_place(client: LooplineTools | CodexTools, root: Path) -> None:
     before = (root / "pkg" / "m.py").read_bytes()
-    assert isinstance(do(client, EditFile("pkg/m.py", "line_1", "x")), Refused)
-    assert isinstance(do(client, EditFile("pkg/m.py", "line_99", "x")), Refused)
+    assert isinstance(await do(client, EditFile("pkg/m.py", "line_1", "x")), Refused)
+    assert isinstance(await do(client, EditFile("pkg/m.py", "line_99", "x")), Refused)
     assert (root / "pkg" / "m.py").read_bytes() == before
 
 
-def test_tests_that_pass_and_fail(client: LooplineTools | CodexTools, root: Path) -> None:
-    run = do(client, RunTests())
+async def test_tests_that_pass_and_fail(client: LooplineTools | CodexTools, root: Path) -> None:
+    run = await do(client, RunTests())
     assert isinstance(run, TestRun)
     assert (run.status, run.failed, run.passed, run.runner) == ("passed", 0, 1, "pytest")
     (root / "pkg" / "m.py").write_text("line_2 = 3\n")
-    run = do(client, RunTests("tests/test_m.py", run.command))
+    run = await do(client, RunTests("tests/test_m.py", run.command))
     assert (run.status, run.failed) == ("failed", 1)
     assert "assert 3 == 2" in run.output
     assert "-m pytest" in run.command
 
 
-def test_no_tests(client: LooplineTools | CodexTools, root: Path) -> None:
+async def test_no_tests(client: LooplineTools | CodexTools, root: Path) -> None:
     (root / "tests" / "test_m.py").unlink()
-    assert do(client, RunTests()).status == "none"
+    assert (await do(client, RunTests())).status == "none"
 
 
-def test_script(client: LooplineTools | CodexTools) -> None:
-    observed = do(
-        client, RunScript("python3", "import os\nprint('in', os.path.basename(os.getcwd()))", "shows a folder")
+async def test_script(client: LooplineTools | CodexTools) -> None:
+    observed = await do(
+        client, RunScript(Interpreter(), "import os\nprint('in', os.path.basename(os.getcwd()))", "shows a folder")
     )
     assert isinstance(observed, ScriptOutput)
     assert observed.text.startswith("in ")
 
 
-def test_codex_edit_keeps_mode_and_newlines(root: Path) -> None:
+async def test_codex_edit_keeps_mode_and_newlines(root: Path) -> None:
     path = root / "pkg" / "dos.py"
     path.write_bytes(b"a = 1\r\nb = 2\r\n")
     path.chmod(0o750)
-    assert do(CodexTools(root), EditFile("pkg/dos.py", "a = 1\nb", "a = 3\nb")) == Edited("pkg/dos.py")
+    assert await do(CodexTools(root), EditFile("pkg/dos.py", "a = 1\nb", "a = 3\nb")) == Edited("pkg/dos.py")
     assert path.read_bytes() == b"a = 3\r\nb = 2\r\n"
     assert path.stat().st_mode & 0o777 == 0o750
 
 
-def test_codex_stays_inside_the_workspace(root: Path) -> None:
-    assert isinstance(do(CodexTools(root), ReadFile("../outside.py")), Refused)
+async def test_codex_stays_inside_the_workspace(root: Path) -> None:
+    assert isinstance(await do(CodexTools(root), ReadFile("../outside.py")), Refused)
 
 
 def test_codex_limits_time_and_output() -> None:
     tools = find_tools(CodexTools(Path()).specs)
-    call = tools.call(RunScript("python3", "pass", "nothing", limit_s=30))
+    call = tools.call(RunScript(Interpreter(), "pass", "nothing", limit_s=30))
     assert call.name == "exec_command"
     assert call.arguments["yield_time_ms"] == 30_000
     assert call.arguments["max_output_tokens"] > 10_000
@@ -154,7 +154,7 @@ def test_frames_around_outputs(frame: str) -> None:
     assert bare_shell.unwrap(frame.format("one\nOutput:\ntwo\n")) == "one\nOutput:\ntwo\n"
 
 
-def test_edits_are_found_again_in_a_conversation(client: LooplineTools | CodexTools) -> None:
+async def test_edits_are_found_again_in_a_conversation(client: LooplineTools | CodexTools) -> None:
     tools = find_tools(client.specs)
     edit = EditFile("pkg/odd.py", ODD, "x")
     call = tools.call(edit)
@@ -178,7 +178,7 @@ def test_only_what_is_understood_is_used() -> None:
     assert find_tools([tool("shell", ["command", "why"], command="string", why="string")]).can_work
     assert find_tools([EngineTool(name="exec_command", kind="custom")]).by_role == {}
     names = ("read", "edit", "checks")
-    only_files = LooplineTools(Path(), without=frozenset({"list", "search", "shell", "patch"}))
+    only_files = LooplineTools(Path(), without=("list", "search", "shell", "patch"))
     assert set(find_tools(only_files.specs).by_role) == set(names)
     assert find_tools(only_files.specs).can_work
 
@@ -191,7 +191,7 @@ def test_outputs_of_every_kind_are_survived() -> None:
         Search("x"),
         EditFile("m.py", "a", "b"),
         RunTests(),
-        RunScript("p", "s", "w"),
+        RunScript(Interpreter(), "s", "w"),
     ]
     for output in (
         "",

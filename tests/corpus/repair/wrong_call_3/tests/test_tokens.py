@@ -1,0 +1,18 @@
+import unittest
+
+from tokens import is_balanced, tokens
+
+
+class TokensTest(unittest.TestCase):
+    def test_numbers(self):
+        self.assertEqual(tokens("12+3"), ["12", "+", "3"])
+
+    def test_names(self):
+        self.assertEqual(tokens("a * rate"), ["a", "*", "rate"])
+
+    def test_names_with_digits(self):
+        self.assertEqual(tokens("x1 - y22"), ["x1", "-", "y22"])
+
+    def test_balanced(self):
+        self.assertTrue(is_balanced("(a)(b)"))
+        self.assertFalse(is_balanced(")("))

@@ -1,0 +1,1 @@
+"""Puts the project on the import path."""
