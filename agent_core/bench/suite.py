@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from agent_core import __version__
-from agent_core.bench import client, emitting, startup
+from agent_core.bench import client, emitting, llama, startup
 from agent_core.bench.figures import Figure, write
 from agent_core.errors import UsageError
 
@@ -18,6 +18,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "startup": startup.measure,
     "emitting": emitting.measure,
     "client": client.measure,
+    "llama": llama.measure,
 }
 
 
