@@ -1,7 +1,8 @@
 """What goes wrong on the way to a server, as errors that a user can act on.
 
-An engine's error ends a response as `response.failed`, which has a code and a message only; how long to wait is said
-in the message in the words that clients know ("try again in 20s").
+An engine's error ends a response as `response.failed`, which has a code and a message only. What may pass has a code
+that clients try again after (`server_error`, `rate_limit_exceeded`, …); how long to wait is said in the message in the
+words that they know ("try again in 20s"). What a user has to mend has a code of its own.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ def as_engine_error(error: LooplineError, settings: UpstreamSettings) -> EngineE
         case ServiceUnreachable():
             return EngineError(f"{_sentence(error)}; check that the server runs.", code="upstream_unreachable")
         case ConnectionLost():
-            return EngineError(f"{place}: {_sentence(error)}; try again.", code="upstream_connection_lost")
+            return EngineError(f"{place}: {_sentence(error)}; try again.", code="server_error")
         case HandshakeRefused(status=status) if status in MISSING_STATUS or status in (400, 426):
             message = f"{place} has no WebSocket (HTTP {status}); write the address with http, or set 'api'."
             return EngineError(message, code="upstream_refused")
         case HandshakeRefused(status=status):
-            return EngineError(f"{place} refused the WebSocket (HTTP {status}).", code="upstream_unreachable")
+            return EngineError(f"{place} refused the WebSocket (HTTP {status}); try again.", code="server_error")
         case MessageTooLarge():
             return EngineError(
                 f"The request is too large for {place}: {error.message}.", code="context_length_exceeded"

@@ -28,11 +28,11 @@ def answered(status: int, code: str = "other", **more: float) -> ServiceError:
     [
         (AuthError("no"), "upstream_auth_refused"),
         (ServiceUnreachable("nothing answers at http://h"), "upstream_unreachable"),
-        (ConnectionLost("the answer broke off"), "upstream_connection_lost"),
+        (ConnectionLost("the answer broke off"), "server_error"),
         (ProtocolError("odd"), "upstream_not_understood"),
         (MessageTooLarge("big"), "context_length_exceeded"),
         (HandshakeRefused("no", status=404), "upstream_refused"),
-        (HandshakeRefused("no", status=502), "upstream_unreachable"),
+        (HandshakeRefused("no", status=502), "server_error"),
         (answered(429), "rate_limit_exceeded"),
         (answered(429, "insufficient_quota"), "insufficient_quota"),
         (answered(402), "insufficient_quota"),
