@@ -130,6 +130,9 @@ class _Exchange:
 
     async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
         self._machine.finished(self._service.now_s(), self._running, outcome, head)
+        if head is not None:
+            # No lane goes on from here, so what the engine keeps is let go before the answer lets the client ask again.
+            head.payload.memory.clear()
         if self._streaming:
             await self._write([*(encode_event(frame.type, frame.data) for frame in frames), DONE], last=True)
         elif self._call is not None and self._call.ladder is not None:
