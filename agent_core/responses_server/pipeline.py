@@ -231,6 +231,7 @@ class _Run:
             text_format=settings.text_format,
             reasoning=settings.reasoning,
             verbosity=settings.verbosity,
+            top_logprobs=settings.top_logprobs,
             must_call=calling.must,
             max_tool_calls=calling.at_most,
             offered=usable(joined(checked.tools.tools, checked.extra), route.engine.capabilities),

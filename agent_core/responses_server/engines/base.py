@@ -19,7 +19,8 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     `steer`: it may be stopped between two deltas and go on with new input. `custom_tools`: it calls free-form tools,
     within their grammar. `json_output`: it keeps to a `text.format` that is not plain text. `context_tokens`: rendered
     tokens that its context holds, None for no limit. `own_tokens`: it counts with a tokenizer of its own, and so it
-    keeps to `max_output_tokens` itself; what the service rendered says nothing of what it reused.
+    keeps to `max_output_tokens` itself; what the service rendered says nothing of what it reused. `logprobs`: it gives
+    the log probabilities of what it says.
     """
 
     tools: bool
@@ -30,10 +31,31 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     json_output: bool = False
     context_tokens: int | None = None
     own_tokens: bool = False
+    logprobs: bool = False
+
+
+class TopLogprob(msgspec.Struct, frozen=True):
+    """A token that could have been said, with its log probability and its bytes."""
+
+    token: str
+    logprob: float
+    bytes: tuple[int, ...] = ()
+
+
+class Logprob(msgspec.Struct, frozen=True):
+    """A token that was said, and the likeliest ones in its place."""
+
+    token: str
+    logprob: float
+    bytes: tuple[int, ...] = ()
+    top_logprobs: tuple[TopLogprob, ...] = ()
 
 
 class TextDelta(msgspec.Struct, frozen=True):
+    """`logprobs`: of the tokens that `text` is, where they were asked for."""
+
     text: str
+    logprobs: tuple[Logprob, ...] = ()
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
@@ -116,7 +138,7 @@ class EngineRequest(msgspec.Struct, kw_only=True):
 
     `offered`: all tools of the conversation, whatever `tool_choice` leaves of them; a model that is shown these sees
     the same beginning in every call. `cache_key`: calls with the same one probably share a beginning; None if it was
-    not given.
+    not given. `top_logprobs`: how many alternatives to tell with each token's log probability, None for none of all.
     """
 
     response_id: str
@@ -139,6 +161,7 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     max_tool_calls: int | None = None
     offered: Sequence[EngineTool] = ()
     cache_key: str | None = None
+    top_logprobs: int | None = None
 
 
 class Engine(Protocol):
@@ -153,6 +176,14 @@ class Engine(Protocol):
 
     async def close(self) -> None:
         """Free what the engine holds. Called once, at shutdown."""
+
+
+@runtime_checkable
+class StartingEngine(Protocol):
+    """An engine with something to do before the first call."""
+
+    def start(self) -> None:
+        """Begin in the background, once the event loop runs. Never waits, never raises."""
 
 
 @runtime_checkable

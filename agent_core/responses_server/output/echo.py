@@ -55,6 +55,8 @@ def echo(
         response.prompt_cache_options = create.prompt_cache_options
     if create.parallel_tool_calls is not None:
         response.parallel_tool_calls = create.parallel_tool_calls
+    if create.top_logprobs is not None:
+        response.top_logprobs = create.top_logprobs
     if create.truncation is not None:
         response.truncation = create.truncation
     if create.temperature is not None:

@@ -83,9 +83,9 @@ class Ladder:
     def delta(self, delta: Delta) -> list[Frame]:
         """Frames for one delta (not Finish). Raises EngineError for one that makes no sense here."""
         match delta:
-            case TextDelta(text):
+            case TextDelta(text, logprobs):
                 frames = self._ensure(OpenMessage)
-                return [*frames, *self._events(self._opened(OpenMessage).delta(text))]
+                return [*frames, *self._events(self._opened(OpenMessage).delta(text, logprobs))]
             case ReasoningDelta(text):
                 frames = self._ensure(OpenReasoning)
                 return [*frames, *self._events(self._opened(OpenReasoning).delta(text))]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from agent_core.responses_server.engines.base import ToolCallStart
+from agent_core.responses_server.engines.base import Logprob, ToolCallStart
 from agent_core.wire.codec import to_raw
 from agent_core.wire.events import (
     ContentPartAdded,
@@ -44,6 +44,7 @@ class OpenMessage:
     def __init__(self, item_id: str, index: int) -> None:
         self._id, self._index = item_id, index
         self._text: list[str] = []
+        self._logprobs: list[msgspec.Raw] = []
 
     @classmethod
     def start(cls, new_id: NewId, index: int) -> OpenMessage:
@@ -55,17 +56,20 @@ class OpenMessage:
     def opening(self) -> list[Any]:
         return [ContentPartAdded(item_id=self._id, output_index=self._index, content_index=0, part=_text_part(""))]
 
-    def delta(self, text: str) -> list[Any]:
+    def delta(self, text: str, logprobs: Sequence[Logprob] = ()) -> list[Any]:
         self._text.append(text)
-        return [OutputTextDelta(item_id=self._id, output_index=self._index, content_index=0, delta=text)]
+        raws = [to_raw(logprob) for logprob in logprobs]
+        self._logprobs += raws
+        return [OutputTextDelta(item_id=self._id, output_index=self._index, content_index=0, delta=text, logprobs=raws)]
 
     def close(self) -> list[Any]:
         text = "".join(self._text)
         at: dict[str, Any] = {"item_id": self._id, "output_index": self._index, "content_index": 0}
-        return [OutputTextDone(text=text, **at), ContentPartDone(part=_text_part(text), **at)]
+        part = _text_part(text, self._logprobs)
+        return [OutputTextDone(text=text, logprobs=self._logprobs, **at), ContentPartDone(part=part, **at)]
 
     def done(self, status: str) -> Message:
-        part = _text_part("".join(self._text))
+        part = _text_part("".join(self._text), self._logprobs)
         return Message(role="assistant", content=[part], status=status, id=self._id)
 
 
@@ -160,8 +164,8 @@ def owed_output(call: AnyItem) -> dict[str, Any]:
     return {"type": f"{item_type(call)}_output", "call_id": call_id_of(call)}
 
 
-def _text_part(text: str) -> msgspec.Raw:
-    return to_raw(OutputText(text=text))
+def _text_part(text: str, logprobs: Sequence[msgspec.Raw] = ()) -> msgspec.Raw:
+    return to_raw(OutputText(text=text, logprobs=list(logprobs)))
 
 
 def _summary_part(text: str) -> msgspec.Raw:

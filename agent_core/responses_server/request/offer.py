@@ -13,4 +13,8 @@ def check_model(model: str, capabilities: Capabilities, checked: Checked) -> Cal
     form = (checked.settings.text_format or {}).get("type", "text")
     if form != "text" and not capabilities.json_output:
         raise WireError(f"The model '{model}' answers in plain text only.", param="text.format.type")
+    asked = checked.settings.top_logprobs
+    if asked is not None and not capabilities.logprobs:
+        param = "top_logprobs" if asked else "include"
+        raise WireError(f"The model '{model}' gives no log probabilities.", param=param)
     return for_engine(checked.calling, model, capabilities)

@@ -20,8 +20,11 @@ Rule = Callable[[Any], str | None]
 
 METADATA_PAIRS, METADATA_KEY_CHARS, METADATA_VALUE_CHARS = 16, 64, 512
 
+LOGPROBS = "message.output_text.logprobs"
+
 INCLUDABLE = (
     "reasoning.encrypted_content",
+    LOGPROBS,
     "file_search_call.results",
     "web_search_call.results",
     "web_search_call.action.sources",
@@ -29,7 +32,9 @@ INCLUDABLE = (
     "computer_call_output.output.image_url",
     "code_interpreter_call.outputs",
 )
-"""The first is added to reasoning items. The others are parts of input items, which are always kept whole."""
+"""The first is added to reasoning items, the second to text. The others are parts of input items, which are always kept
+whole.
+"""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     `compact_above`: rendered tokens above which the context is compacted, 0 for "as the model's context demands", None
     for never. `seal_reasoning`: reasoning items carry their text in a form that can be sent back. `truncate`: drop the
-    oldest items of a context that is too long. `generate` False: a warm-up.
+    oldest items of a context that is too long. `generate` False: a warm-up. `top_logprobs`: alternatives to tell with
+    each token's log probability, None where these were not asked for.
     """
 
     text_format: dict[str, Any] | None
@@ -48,6 +54,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     truncate: bool
     generate: bool
     store: bool
+    top_logprobs: int | None = None
 
 
 def read_settings(create: ResponseCreate) -> Settings:
@@ -68,6 +75,7 @@ def read_settings(create: ResponseCreate) -> Settings:
         truncate=create.truncation == "auto",
         generate=create.generate is not False and nested["prompt_cache_options"].get("prewarm") is not True,
         store=create.store is not False,
+        top_logprobs=create.top_logprobs or (0 if LOGPROBS in (create.include or ()) else None),
     )
 
 
@@ -97,10 +105,6 @@ def _background(value: bool) -> str | None:
     return "background responses are not served here" if value else None
 
 
-def _logprobs(value: int) -> str | None:
-    return None if value == 0 else "log probabilities are not available here; expected 0"
-
-
 def _metadata(value: Mapping[str, str]) -> str | None:
     if len(value) > METADATA_PAIRS:
         return f"expected at most {METADATA_PAIRS} pairs"
@@ -111,8 +115,6 @@ def _metadata(value: Mapping[str, str]) -> str | None:
 
 def _include(value: list[str]) -> str | None:
     for name in value:
-        if name == "message.output_text.logprobs":
-            return "log probabilities are not available here"
         if name not in INCLUDABLE:
             return f"expected some of {', '.join(INCLUDABLE)}"
     return None
@@ -127,7 +129,7 @@ _PLAIN: dict[str, Rule] = {
     "prompt_cache_retention": one_of("in_memory", "24h"),
     "service_tier": one_of("auto", "default", "flex", "scale", "priority", "fast", "ultrafast"),
     "temperature": between(0, 2),
-    "top_logprobs": _logprobs,
+    "top_logprobs": between(0, 20),
     "top_p": between(0, 1),
     "truncation": one_of("auto", "disabled"),
 }

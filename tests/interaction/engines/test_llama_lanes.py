@@ -161,6 +161,24 @@ async def test_an_answer_by_a_schema(service: Running) -> None:
     assert isinstance(json.loads(said(response))["ok"], bool)
 
 
+async def test_log_probabilities_of_what_is_said(service: Running) -> None:
+    async with connected(service) as socket:
+        await socket.create(model="tiny", input="hi", max_output_tokens=6, store=False, top_logprobs=2)
+        events = await socket.finish()
+        (message,) = events[-1]["response"]["output"]
+        (part,) = message["content"]
+        assert "".join(each["token"] for each in part["logprobs"]) == part["text"]
+        for each in part["logprobs"]:
+            assert len(each["top_logprobs"]) == 2
+            assert each["top_logprobs"][0]["logprob"] == each["logprob"] <= 0, "greedy: the likeliest was said"
+            assert bytes(each["bytes"]).decode() == each["token"]
+        deltas = [event for event in events if event["type"] == "response.output_text.delta"]
+        assert [each for event in deltas for each in event["logprobs"]] == part["logprobs"]
+        plain = await ask(socket, "hi", include=["message.output_text.logprobs"])
+        assert plain["output"][0]["content"][0]["logprobs"][0]["top_logprobs"] == []
+        assert (await ask(socket, "hi"))["output"][0]["content"][0]["logprobs"] == []
+
+
 async def test_a_user_can_not_speak_for_the_template(service: Running) -> None:
     """Control tokens in a user's text are bytes: more tokens than the tokens they spell."""
     async with connected(service) as socket:

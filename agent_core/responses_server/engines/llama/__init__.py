@@ -10,6 +10,7 @@ template.py    the model's chat template, sandboxed
 call_format.py how the template spells tool calls
 grammar.py     what the model may write, as a grammar for constrained sampling
 reading.py     the model's text, read back as deltas
+logprobs.py    log probabilities, with the text they became
 transcript.py  text and tokens of one conversation, with the places where it can be continued
 lanes.py       which conversation has which slot of the model
 host.py        llama.cpp's server, in this process, behind a private socket

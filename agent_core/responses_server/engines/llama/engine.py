@@ -14,6 +14,7 @@ from agent_core.responses_server.engines.base import Capabilities, Delta, Engine
 from agent_core.responses_server.engines.llama.gguf import Gguf, read_gguf
 from agent_core.responses_server.engines.llama.host import Chunk, Host, require_packages
 from agent_core.responses_server.engines.llama.lanes import Holder, Keyed, Lane, Slots
+from agent_core.responses_server.engines.llama.logprobs import LogprobTeller
 from agent_core.responses_server.engines.llama.memory import context_tokens, free_memory
 from agent_core.responses_server.engines.llama.prompt import Prompt, Prompter
 from agent_core.responses_server.engines.llama.reading import Reader
@@ -47,7 +48,14 @@ class LlamaEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(tools=True, chat=True, json_output=True, context_tokens=self._context, own_tokens=True)
+        return Capabilities(
+            tools=True, chat=True, json_output=True, context_tokens=self._context, own_tokens=True, logprobs=True
+        )
+
+    def start(self) -> None:
+        """Begin to load the model; whoever calls first waits for the rest, or is told why it can't be had."""
+        if self._loading is None and self._context is not None:
+            self._loading = asyncio.create_task(self._load())
 
     async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
         model = await self._model()
@@ -61,11 +69,11 @@ class LlamaEngine:
             body = self._body(request, prompt, tokens, slot, reusable=reusable)
             body["n_predict"] = min(room, request.max_output_tokens or self._settings.max_output_tokens)
             reader = Reader(prompt.form, prompt.tools, thinking=prompt.thinking)
-            said = _Said()
+            said, told = _Said(), LogprobTeller(request.top_logprobs)
             async with aclosing(model.host.complete(body)) as chunks:
                 async for chunk in chunks:
                     said.take(chunk, thinking=reader.is_thinking)
-                    for delta in reader.feed(chunk.content):
+                    for delta in told.with_logprobs(reader.feed(chunk.content), chunk):
                         yield delta
             for delta in reader.finish():
                 yield delta
@@ -149,6 +157,7 @@ class LlamaEngine:
             "repeat_penalty": settings.repeat_penalty,
             "seed": settings.seed,
             "grammar": prompt.grammar,
+            "n_probs": max(1, request.top_logprobs) if request.top_logprobs is not None else None,
         }
         return {
             "prompt": tokens,
