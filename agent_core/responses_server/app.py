@@ -18,7 +18,6 @@ from agent_core.clock import Clock, SystemClock
 from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.auth import AuthMiddleware, Guard
-from agent_core.responses_server.engines.base import StartingEngine
 from agent_core.responses_server.engines.registry import build_registry
 from agent_core.responses_server.http.context import Contexts
 from agent_core.responses_server.http.exchange import ResponsesEndpoint
@@ -91,9 +90,7 @@ def build_app(
         except StateError as error:
             service.start_error = error
         loading = asyncio.create_task(_load(service))
-        for _, engine in service.registry.items():
-            if isinstance(engine, StartingEngine):
-                engine.start()
+        service.registry.start()
         try:
             yield
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_core.clock import Clock
 from agent_core.errors import ConfigError, EngineError
-from agent_core.responses_server.engines.base import Capabilities, Delta, Engine, EngineRequest, Finish
+from agent_core.responses_server.engines.base import Capabilities, Delta, Engine, EngineRequest, Finish, StartingEngine
 from agent_core.responses_server.engines.rollout import read_rollout
 from agent_core.responses_server.engines.scripted import ScriptedEngine
 from agent_core.responses_server.settings import ServeSettings
@@ -62,6 +62,12 @@ class EngineRegistry:
 
     def items(self) -> list[tuple[str, Engine]]:
         return list(self._engines.items())
+
+    def start(self) -> None:
+        """Let engines begin what they have to do before the first call; the event loop must run."""
+        for engine in self._engines.values():
+            if isinstance(engine, StartingEngine):
+                engine.start()
 
     async def close(self) -> None:
         """Close every engine. Raises the first EngineError once all are closed."""
