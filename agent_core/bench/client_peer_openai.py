@@ -13,13 +13,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from openai import AsyncOpenAI  # type: ignore[import-not-found, unused-ignore]
-
 READ_FILE = "two_kb.txt"
 
 
 async def converse(port: int, folder: Path, size: int, count: int) -> float:
     """Gives the CPU seconds of the start."""
+    from openai import AsyncOpenAI  # type: ignore[import-not-found, unused-ignore]  # of that environment, not of ours
+
     text = "word " * (size // count // 5)
     new: list[dict[str, Any]] = [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]} for _ in range(count)
