@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 _SECTION = re.compile(r"^_{3,} (?:ERROR (?:at \w+ of|collecting) )?(.+?) _{3,}$")
 _SUMMARY = re.compile(r"^(FAILED|ERROR) ((?:[^\s:]+\.py)(?:::.*?)?)(?: - (.*))?$")
@@ -140,11 +140,12 @@ def _unittest(output: str) -> Iterator[Failure]:
         test = place if place.endswith("." + name) else f"{place}.{name}" if place else name
         if name.startswith("unittest.loader._FailedTest") or place.startswith("unittest.loader._FailedTest"):
             test = place if place.endswith(name) else f"{place}.{name}"
-        frames = [(found[1], int(found[2]), found[3] or "") for found in map(_FRAME.match, lines) if found]
-        error, message = "", ""
-        for at, line in enumerate(lines):
-            known = _ERROR_LINE.match(line)
-            if known and (known[1][0].isupper() or "." in known[1]) and at > 0 and frames:
-                rest = list(takewhile(lambda item: not item.startswith("-----"), lines[at + 1 :]))
-                error, message = known[1], "\n".join([known[2] or "", *rest[:10]]).strip()
-        yield Failure(test, error or "AssertionError", message, tuple(frames))
+        places = [(at, found) for at, found in enumerate(map(_FRAME.match, lines)) if found]
+        frames = tuple((found[1], int(found[2]), found[3] or "") for _, found in places)
+        # the error follows the last frame's lines of code, which are indented
+        behind = lines[places[-1][0] + 1 :] if places else lines[1:]
+        said = list(dropwhile(lambda line: not line or line[0] in " -", behind))
+        known = _ERROR_LINE.match(said[0]) if said else None
+        rest = list(takewhile(lambda line: not line.startswith("-----"), said[1:]))
+        message = "\n".join([known[2] or "", *rest[:10]]).strip() if known else "\n".join(said[:10])
+        yield Failure(test, known[1] if known else "AssertionError", message, frames)

@@ -119,7 +119,9 @@ class Repair:
         if isinstance(survey, Survey):
             failures = survey.failures
             weights = localise.by_coverage(survey.coverage, failures, survey.failed)
+            top = max((max(lines.values()) for lines in weights.values()), default=0.0)
             order = sorted(weights, key=lambda path: (-max(weights[path].values()), -len(weights[path]), path))
+            order = [path for path in order if max(weights[path].values()) >= 0.4 * top]
             yield from self._read(
                 [path for path in order if path not in self.project.texts][:MAX_READS],
                 "These files hold the lines that the failing tests run most. I read those I have not seen.",

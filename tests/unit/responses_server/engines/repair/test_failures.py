@@ -55,7 +55,7 @@ class HalfTest(unittest.TestCase):
         half(2)
 
     def test_failure(self):
-        self.assertEqual([1, 2], [1, 3], "with words")
+        self.assertEqual([1, 2], [1, 3], "with words\\nOdd: line")
 
     def test_good(self):
         pass
@@ -125,7 +125,9 @@ def test_unittest(project: Path) -> None:
     crash = failures["tests.test_calc.HalfTest.test_error"]
     assert crash.error == "ZeroDivisionError"
     assert [line for _, line, _ in crash.frames] == [7, 2]
-    assert failures["tests.test_calc.HalfTest.test_failure"].message.startswith("Lists differ: [1, 2] != [1, 3]")
+    failed = failures["tests.test_calc.HalfTest.test_failure"]
+    assert failed.error == "AssertionError"
+    assert failed.message.startswith("Lists differ: [1, 2] != [1, 3]")
     assert count(output) is not None
 
 
