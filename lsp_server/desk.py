@@ -269,13 +269,30 @@ class Desk:
 def approvals_of(session: AnySession) -> list[Approval]:
     """What is open in a session, oldest first."""
     if isinstance(session, RemoteSession):
-        found = [(info.approval, info.turn, info.kind, info.name, info.subject) for info in session.approvals.values()]
-    else:
-        pending = [(item.question, item.turn) for item in session.pending()]
-        found = [(asked.approval, turn, asked.kind, asked.name, asked.subject) for asked, turn in pending]
+        return [
+            Approval(
+                approval_id=info.approval,
+                session_id=session.id,
+                turn_id=info.turn,
+                kind=info.kind,
+                name=info.name,
+                subject=info.subject,
+            )
+            for info in session.approvals.values()
+        ]
     return [
-        Approval(approval_id=approval, session_id=session.id, turn_id=turn, kind=kind, name=name, subject=subject)
-        for approval, turn, kind, name, subject in found
+        Approval(
+            approval_id=asked.approval,
+            session_id=session.id,
+            turn_id=item.turn,
+            kind=asked.kind,
+            name=asked.name,
+            subject=asked.subject,
+            rule=asked.rule,
+            always=asked.always,
+        )
+        for item in session.pending()
+        for asked in (item.question,)
     ]
 
 

@@ -19,7 +19,8 @@ class Shape(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
 
 
 class Approval(Shape):
-    """`subject` is what is asked for, e.g. the command line."""
+    """`subject` is what is asked for, e.g. the command line; `rule` says why. `always` false: an answer "always" would
+    count for this time only, so it is not offered."""
 
     approval_id: str
     session_id: str
@@ -27,6 +28,8 @@ class Approval(Shape):
     kind: str
     name: str
     subject: str
+    rule: str = ""
+    always: bool = True
 
 
 class Event(Shape, tag_field="type"):

@@ -131,6 +131,7 @@ AnyUpdate = (
     | ApprovalEnded
     | InputTaken
     | Notice
+    | TurnUndone
     | TurnEnded
 )
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_core.agent import updates
 from agent_core.tools.diffs import diff
-from lsp_server import patches, protocol, schema
+from lsp_server import patches, protocol, schema, typings
 from lsp_server.documents import Splice, split_lines
 from lsp_server.features.ai_comments import mark_of
 from lsp_server.features.watching import folders_of
 from lsp_server.lines import LineNotes
+from lsp_server.protocol_events import AnyEvent
 from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
 from tests.support.lsp_inside import inside
@@ -159,21 +162,35 @@ def test_ignored_folders_are_not_watched_and_near_ones_come_first(tmp_path: Path
     assert found == ["", "/docs", "/src", "/src/deep", "/src/deep/er"]
 
 
-def test_the_committed_schema_is_what_would_be_generated() -> None:
-    assert schema.TARGET.read_text(encoding="utf-8") == schema.build(), "run python -m lsp_server.schema"
+@pytest.mark.parametrize("name", schema.TARGETS)
+def test_what_is_committed_is_what_would_be_generated(name: str) -> None:
+    committed = (schema.FOLDER / name).read_text(encoding="utf-8")
+    assert committed == schema.TARGETS[name](), "run python -m lsp_server.schema"
 
 
-def test_the_schema_command_notices_a_stale_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "protocol.schema.json"
-    monkeypatch.setattr(schema, "TARGET", target)
-    assert schema.main(["--check"]) == 1
-    assert schema.main([]) == 0 and schema.main(["--check"]) == 0
+@pytest.mark.parametrize("name", schema.TARGETS)
+def test_the_schema_command_notices_a_stale_file(name: str, tmp_path: Path) -> None:
+    assert schema.main(["--check"], tmp_path) == 1
+    assert schema.main([], tmp_path) == 0 and schema.main(["--check"], tmp_path) == 0
+    target = tmp_path / name
     target.write_text(target.read_text().replace("string", "number", 1))
-    assert schema.main(["--check"]) == 1
+    assert schema.main(["--check"], tmp_path) == 1
+
+
+def test_the_plugins_types_name_every_shape_and_every_event() -> None:
+    names = set(json.loads(schema.schema())["$defs"])
+    lua, typescript = typings.lua(), typings.typescript()
+    assert names == set(re.findall(r"^---@class loopline\.(\w+)$", lua, re.MULTILINE))
+    assert names == set(re.findall(r"^export (?:interface|type) (\w+) (?:=|\{\n  \w)", typescript, re.MULTILINE)) - {
+        "AnyEvent"
+    }
+    events = {kind.__name__ for kind in get_args(AnyEvent)}
+    assert events == set(re.findall(r"^---\| loopline\.(\w+)$", lua, re.MULTILINE))
+    assert events == set(re.findall(r"^  \| (\w+);?$", typescript, re.MULTILINE))
 
 
 def test_the_schema_holds_every_method_and_no_dangling_reference() -> None:
-    found = json.loads(schema.build())
+    found = json.loads(schema.schema())
     names = {method.name for method in protocol.COMMANDS}
     fixed = {"turn.start", "turn.cancel", "turn.steer", "turn.undo", "session.new", "session.list", "session.resume",
              "approval.answer", "model.select", "dashboard.open", "trust"}  # fmt: skip
@@ -193,3 +210,7 @@ async def test_what_is_announced_is_what_is_registered(tmp_path: Path) -> None:
         assert set(announced["requests"]) | set(announced["clientNotifications"]) == {
             name for name in manager.features if name.startswith("loopline/")
         }
+
+
+def test_every_update_of_the_core_comes_through_the_control_socket() -> None:
+    assert set(updates.Update.__subclasses__()) == set(get_args(updates.AnyUpdate))
