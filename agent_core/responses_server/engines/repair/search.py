@@ -5,6 +5,7 @@ Every trial runs many candidates in one command, each against the failing tests 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -75,13 +76,13 @@ class Trials:
             self._forget()
             singles: list[Patch] = [(item,) for item in self._ranked(base)]
             yield from self._batches(singles[:FIRST_SINGLES], base, "single edits")
-            if not self._over() and self.partial is None:
+            if self.partial is None:
                 yield from self._batches(self._pairs(), base, "pairs of edits")
-                yield from self._batches(singles[FIRST_SINGLES:], base, "single edits")
+            yield from self._batches(singles[FIRST_SINGLES:], base, "single edits", self.limits.search_s / 2)
             if self._over() or self.partial is None:
                 break
             added, left = self.partial
-            self.outcome.nearest.append(f"{report.reason(added)}, after which {report.number(left, 'test')} still fail")
+            self.outcome.nearest.append(f"{report.reason(added)}, after which {_still_fail(left)}")
             base = (*base, *added)
             yield from self._survey_again(base)
         if self.outcome.fix is not None and len(self.outcome.fix) > 1:
@@ -116,9 +117,10 @@ class Trials:
         scored.sort(key=lambda pair: pair[0])
         return [pair for _, pair in scored[:MAX_PAIRS]]
 
-    def _batches(self, patches: Sequence[Patch], base: Patch, what: str) -> Steps:
+    def _batches(self, patches: Sequence[Patch], base: Patch, what: str, until_s: float = math.inf) -> Steps:
+        """Tries patches in order. Past `until_s` seconds of search it makes do with a partial fix, if there is one."""
         at, size = 0, 0
-        while at < len(patches) and not self._over():
+        while at < len(patches) and not self._over() and not (self.partial and self.seconds > until_s):
             batch = _that_fit(patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]])
             count = report.number(len(batch), "candidate")
             text = f"I try {count} ({what}) in a scratch copy against the failing tests, the most likely first."
@@ -225,6 +227,10 @@ class Trials:
             enough = [at for at, broke in verdicts.suites.items() if broke == () and at in verdicts.members("pass")]
             if enough:
                 self.outcome.fix = smaller[min(enough)]
+
+
+def _still_fail(count: int) -> str:
+    return "1 test still fails" if count == 1 else f"{count} tests still fail"
 
 
 def _that_fit(patches: Sequence[Patch]) -> Sequence[Patch]:

@@ -44,7 +44,9 @@ def negated(source: Source, node: ast.expr) -> str:
 def _negation(maker: Maker, node: ast.expr, prior: float) -> Iterator[Candidate]:
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         return  # the comparison's own opposite reads better
-    yield maker.expression(node, negated(maker.source, node), "the condition is inverted", prior)
+    opposite = negated(maker.source, node)
+    natural = 1.5 if isinstance(node, ast.UnaryOp) else 1.0  # a `not` that is there was put there
+    yield maker.expression(node, opposite, "the condition is inverted", prior * natural)
 
 
 def _is_truth(region: Region, node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from agent_core.responses_server.engines.repair.edits.base import Candidate, Clu
 from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, kinds, readable
 from agent_core.responses_server.engines.repair.source import FunctionNode, Region, remembered
 
-_ADDING = {"set": ("add",), "list": ("append",), "map": ()}
+_ADDING = {"set": ("add", "update"), "list": ("append", "extend"), "map": ("update",)}
 MAX_PER_PLACE = 60
 
 
@@ -87,12 +87,16 @@ def _own(region: Region, statement: ast.stmt) -> Iterator[tuple[str, float]]:
             for value in names:
                 if value != thing:
                     near = value in running or (loop is not None and value in assigned)
-                    yield f"{thing}.{method}({value})", 0.32 if near else 0.22
+                    usual = 1.0 if method in ("add", "append") or kind == "map" else 0.6
+                    yield f"{thing}.{method}({value})", (0.32 if near else 0.22) * usual
         if kind == "map":
             for key in names[:6]:
                 for value in names[:6]:
                     if key != value and thing not in (key, value):
                         yield f"{thing}[{key}] = {value}", 0.1
+        if kind == "truth" and thing not in region.parameters:
+            yield f"{thing} = True", 0.22
+            yield f"{thing} = False", 0.2
         if kind == "number" and thing not in region.parameters:
             yield f"{thing} += 1", 0.22
             yield f"{thing} -= 1", 0.14

@@ -72,6 +72,11 @@ def _slice(maker: Maker, node: ast.Subscript, part: ast.Slice) -> Iterator[Candi
         yield maker.expression(node, f"{base}[{lower}:{upper}:-1]", "the order is the wrong way round", 0.1)
         yield maker.expression(node, f"{base}[{lower}:{upper}:2]", "the step is missing", 0.05)
     yield maker.expression(node, base, "the whole is meant, not a part", 0.12)
+    for name in readable(maker.region, node):
+        if kinds(maker.region).get(name) in ("number", None) and name not in ("self", "cls", lower, upper, base):
+            more = [f"{name}:{upper}"] if upper and not lower else [f"{lower}:{name}"] if lower and not upper else []
+            for form in more:
+                yield maker.expression(node, f"{base}[{form}{step}]", "a bound of the slice is missing", 0.2)
     for bound in (part.lower, part.upper):
         if isinstance(bound, ast.Name):
             for name in readable(maker.region, node):

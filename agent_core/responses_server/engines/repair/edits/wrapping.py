@@ -220,7 +220,9 @@ def _may_be_number(region: Region, place: ast.expr) -> bool:
         return kinds(region).get(ast.unparse(place)) in (None, "number")
     if isinstance(place, ast.Call):
         return kind_of(place) in (None, "number")
-    return isinstance(place, ast.BinOp | ast.Subscript) and kind_of(place) in (None, "number")
+    if isinstance(place, ast.Subscript):
+        return not isinstance(place.slice, ast.Slice)
+    return isinstance(place, ast.BinOp) and kind_of(place) in (None, "number")
 
 
 def _numbers(region: Region, place: ast.expr) -> list[str]:

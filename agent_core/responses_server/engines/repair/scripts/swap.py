@@ -38,14 +38,12 @@ class Swapper:
         self.texts = {path: read_text(os.path.join(common.BASE, path))[0] for path in paths}
         self.trees = {path: code_tree(self._compiled(path, text)) for path, text in self.texts.items()}
         self.functions: dict[tuple[str, Place], list[Any]] = {}
-        places: dict[tuple[str, str, int], tuple[str, Place]] = {}
-        for path, tree in self.trees.items():
-            for place, code in tree.items():
-                places[(os.path.join(common.BASE, path), code.co_name, code.co_firstlineno)] = (path, place)
+        # by the code itself: several lambdas may share a name and a line
+        places = {code: (path, place) for path, tree in self.trees.items() for place, code in tree.items()}
+        files = {os.path.join(common.BASE, path) for path in paths}
         for function in gc.get_objects():
-            if isinstance(function, types.FunctionType):
-                code = function.__code__
-                key = places.get((os.path.realpath(code.co_filename), code.co_name, code.co_firstlineno))
+            if isinstance(function, types.FunctionType) and os.path.realpath(function.__code__.co_filename) in files:
+                key = places.get(function.__code__)
                 if key is not None:
                     self.functions.setdefault(key, []).append(function)
 
@@ -67,6 +65,8 @@ class Swapper:
         for place in self.trees[path]:
             for function in self.functions.get((path, place), ()):
                 body = new.get(place)
+                if body == function.__code__:
+                    continue
                 if body is None or len(body.co_freevars) != len(function.__code__.co_freevars):
                     return False
                 function.__code__ = body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,39 @@ async def test_one_call_at_a_time_where_the_client_wants_that(project: Path) -> 
     assert played.replies == len(played.calls) + 1
 
 
+async def test_two_bugs_are_fixed_one_after_the_other(project: Path) -> None:
+    """Each edit makes some of the failing tests pass; together they make all pass, and nothing more is changed."""
+    more = "\n\ndef span(low, high):\n    return high + low\n"
+    (project / "limits.py").write_text(MODULE + more)
+    (project / "tests" / "test_span.py").write_text(
+        "import unittest\nfrom limits import span\n\n\nclass SpanTest(unittest.TestCase):\n"
+        "    def test_span(self):\n        self.assertEqual(span(2, 9), 7)\n"
+    )
+    played = await play(tools_for(project))
+    assert played.fixed, played.last
+    assert (project / "limits.py").read_text() == FIXED + more.replace("high + low", "high - low")
+    assert any("2 edits together pass all tests" in text for text in played.texts)
+    assert "line 5" in played.last
+    assert "line 10" in played.last
+
+
+CLIENTS: dict[str, Callable[[Path], LooplineTools | CodexTools]] = {
+    "loopline": tools_for,
+    "in place": lambda root: tools_for(root, "shell"),
+    "codex": CodexTools,
+}
+
+
+Recorded = tuple[Played, list[EngineTool]]
+
+
+@pytest.fixture(scope="module", params=list(CLIENTS))
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """A whole conversation and the tools that it was had with."""
+    client = CLIENTS[request.param](make_project(tmp_path_factory.mktemp("recorded") / "project"))
+    return asyncio.run(play(client)), client.specs
+
+
 @pytest.fixture(scope="module")
 def conversation(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return asyncio.run(play(tools_for(make_project(tmp_path_factory.mktemp("recorded") / "project"))))
@@ -210,9 +244,9 @@ def cuts(items: list[Any]) -> list[int]:
     return found
 
 
-def test_a_replay_says_what_the_live_plan_said(conversation: Played) -> None:
+def test_a_replay_says_what_the_live_plan_said(recorded: Recorded) -> None:
     """From a full resend without memory, and from a memory that stands somewhere before."""
-    tools = SPECS
+    conversation, tools = recorded
     memory: dict[str, Any] = {}
     points = cuts(conversation.items)
     assert len(points) == conversation.replies

@@ -212,6 +212,17 @@ def test_every_place_of_an_edit_takes_effect(project: Path) -> None:
     assert all(broke == () for broke in verdicts.suites.values())
 
 
+def test_functions_on_one_line_are_told_apart(project: Path) -> None:
+    text = MODULE + "\n\nSTEPS = (lambda number: number + 1, lambda number: number - 2)\n"
+    (project / "pkg" / "mod.py").write_text(text)
+    (project / "tests" / "test_steps.py").write_text(
+        "from pkg.mod import STEPS, body\n\n\n"
+        "def test_steps():\n    assert [step(body(1)) for step in STEPS] == [3, 0]\n"
+    )
+    verdicts = trial(project, [change("number - 1", "number + 1", text)], ["tests/test_steps.py::test_steps"])
+    assert verdicts.members("pass") == (0,)
+
+
 def test_verdicts(project: Path) -> None:
     before = snapshot(project)
     patches = [
