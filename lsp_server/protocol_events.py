@@ -223,7 +223,7 @@ class Command(Shape):
 
 
 class Category(Shape):
-    category: Literal["model", "connection", "turn", "approvals", "settings"]
+    category: Literal["model", "connection", "turn", "approvals", "settings", "trust"]
     state: str
     severity: Severity
     text: str

@@ -12,7 +12,7 @@ from agent_core.agent import updates as up
 from agent_core.agent.approvals import Decision
 from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, Update, read_update
 from agent_core.control.client import Attachment, ControlClient
-from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo, UpdateMessage
+from agent_core.control.messages import ApprovalInfo, ControlError, EventMessage, SessionInfo, UpdateMessage
 from agent_core.errors import UsageError
 from lsp_server.live import Asked
 from lsp_server.protocol import Steered
@@ -105,6 +105,8 @@ class RemoteSession:
 
     async def _follow(self, attachment: Attachment) -> None:
         async for item in attachment:
+            if isinstance(item, EventMessage):
+                continue
             if not isinstance(item, UpdateMessage):
                 self._publish(Notice(severity="warning", text=f"{item.lost} updates of the session were left out"))
                 continue

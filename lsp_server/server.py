@@ -19,6 +19,7 @@ from pygls.lsp.server import LanguageServer
 from agent_core import __version__
 from agent_core.agent.approvals import Decision, Question
 from agent_core.agent.updates import Update
+from agent_core.errors import ConfigError
 from agent_core.tools.diagnostics import Diagnostic
 from lsp_server import features
 from lsp_server.approvals import Asker
@@ -130,8 +131,11 @@ class LoopServer(LanguageServer):
             hook()
 
     def trusts(self, path: str | None) -> bool:
-        """Whether a file lies in a folder that its user trusts."""
-        trusted = self.desk.flags()["trusted"] if self.roots else ()
+        """Whether a file lies in a folder that its user trusts; while the settings can't be read nothing is trusted."""
+        try:
+            trusted = self.desk.flags()["trusted"] if self.roots else ()
+        except ConfigError:
+            return False
         return path is not None and any(path.startswith(f"{folder}/") for folder in trusted)
 
     async def wait_for_folders(self) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.agent import updates as up
 from lsp_server.desk import approvals_of
+from lsp_server.documents import uri_of
 from lsp_server.protocol import Nothing
 from lsp_server.protocol_events import Category, Command, Severity, Status
 
@@ -46,7 +47,14 @@ def register(server: LoopServer) -> None:
 def current(server: LoopServer) -> Status:
     """As it is now."""
     return Status(
-        categories=(_model(server), _connection(server), _turn(server), _approvals(server), _settings(server))
+        categories=(
+            _model(server),
+            _connection(server),
+            _turn(server),
+            _approvals(server),
+            _settings(server),
+            *_trust(server),
+        )
     )
 
 
@@ -96,3 +104,15 @@ def _settings(server: LoopServer) -> Category:
     if not problems:
         return Category(category="settings", state="ok", severity="info", text="settings are in order")
     return Category(category="settings", state="problems", severity="warning", text="; ".join(problems))
+
+
+def _trust(server: LoopServer) -> list[Category]:
+    """Nothing while no folder is open."""
+    if not server.roots:
+        return []
+    untrusted = next((root for root in server.roots if not server.trusts(f"{root}/")), None)
+    if untrusted is None:
+        return [Category(category="trust", state="trusted", severity="info", text="the folders are trusted")]
+    command = Command(title="Trust", command="loopline.trust", arguments=({"uri": uri_of(str(untrusted))},))
+    text = f"{untrusted.name} is not trusted: it configures and starts nothing by itself"
+    return [Category(category="trust", state="untrusted", severity="info", text=text, command=command)]

@@ -76,7 +76,7 @@ export interface Call {
 }
 
 export interface Category {
-  category: "approvals" | "connection" | "model" | "settings" | "turn";
+  category: "approvals" | "connection" | "model" | "settings" | "trust" | "turn";
   state: string;
   severity: "error" | "info" | "warning";
   text: string;

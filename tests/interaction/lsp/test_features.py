@@ -260,10 +260,20 @@ async def test_ai_comments_from_outside_or_from_the_agent_start_nothing(
     assert len(raw.events("turn.started")) == 1
 
 
+async def trust_of(client: LspClient) -> Json:
+    """What the status says of trust."""
+    categories: list[Json] = (await client.request("loopline/status", {}))["categories"]
+    return next(category for category in categories if category["category"] == "trust")
+
+
 async def test_trust_is_kept_and_holds_at_once(raw: LspClient, root: Path, options: Json, shared: Json) -> None:
     editor = Editor(raw).attach()
     await raw.initialize(root, options={**options, "aiComments": True})
+    told = await trust_of(raw)
+    assert told["state"] == "untrusted" and told["severity"] == "info"
+    assert told["command"]["command"] == "loopline.trust" and told["command"]["arguments"] == [{"uri": root.as_uri()}]
     assert (await raw.command("loopline.trust", {"uri": root.as_uri()}))["trusted"] is True
+    assert (await trust_of(raw))["state"] == "trusted"
     assert str(root) in (shared["home"] / "config" / "loopline" / "managed.toml").read_text()
     buffer = await editor.open(root / "sums.py")
     await editor.type(buffer, 0, "# do it AI!\n")

@@ -65,7 +65,7 @@
 ---@field durationMs? number
 
 ---@class loopline.Category
----@field category "approvals" | "connection" | "model" | "settings" | "turn"
+---@field category "approvals" | "connection" | "model" | "settings" | "trust" | "turn"
 ---@field state string
 ---@field severity "error" | "info" | "warning"
 ---@field text string
