@@ -19,6 +19,7 @@ import msgspec
 
 from dashboard.feed import EventFeed, JournalFollower
 from dashboard.tui.app import Dashboard
+from dashboard.tui.command import calm_collector
 
 LAG_STEP_S = 0.01
 
@@ -43,6 +44,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
     app = journal_dashboard(state_dir)
     own: list[float] = []
     wall: list[float] = []
+    calm_collector()
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f")
         watching = asyncio.create_task(_watch(own, wall))
