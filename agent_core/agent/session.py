@@ -144,8 +144,10 @@ class Session:
     def start_turn(self, task: str, *, turn_id: str | None = None) -> TurnHandle:
         """Start a turn and return at once; `turn_id` None: a fresh id.
 
-        Raises UsageError for an empty task, or while another turn runs.
+        Raises UsageError for an empty task, while another turn runs, and once the session is closed.
         """
+        if self._closed:
+            raise UsageError("the session is closed", code="session_closed")
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
         if self.running is not None or self._undoing:
@@ -194,6 +196,19 @@ class Session:
             given = inbox.make(text, "queued")
         self._parts.front(InputTaken(turn=turn, input_id=given.input_id, text=text, fate=given.fate))
         return given
+
+    async def tell(self, text: str) -> tuple[TurnHandle, Input] | None:
+        """Say something to the turn that runs; None if none does (any more), and `text` can start one.
+
+        A turn that says its last words takes nothing more: its end is waited for.
+        """
+        while (running := self.running) is not None:
+            if text.strip() and running.inbox.put(text):
+                given = inbox.make(text, "steered")
+                self._parts.front(InputTaken(turn=running.turn, input_id=given.input_id, text=text, fate=given.fate))
+                return running, given
+            await asyncio.wait({running.done})
+        return None
 
     async def undo(self, turn: str, *, files: bool = True, conversation: bool = False) -> UndoReport:
         """Take back what a turn did to files, and tell the model; `conversation`: forget it and what was said since.

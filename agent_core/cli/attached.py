@@ -11,7 +11,7 @@ import msgspec
 
 from agent_core.agent.approvals import Approver
 from agent_core.agent.turn import Outcome
-from agent_core.agent.updates import Front, Notice, ToolEnded, TurnEnded, Update
+from agent_core.agent.updates import Front, Notice, ToolEnded, Update
 from agent_core.control.lock import SessionHeld
 from agent_core.runtime.attach import attach, outcome_of
 from agent_core.telemetry.events import Event, ToolFinished, TurnFinished
@@ -34,7 +34,8 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 async def say_attached(
     held: SessionHeld, session: str, task: str, *, front: Front, approver: Approver, states: Path
 ) -> Shared:
-    """Say `task` to the hosted session and watch until the turn that takes it ends. Raises ControlError."""
+    """Say `task` to the hosted session and watch until the turn that takes it, or that it starts, ends. Raises
+    ControlError."""
     edits: list[ToolEnded] = []
 
     def watch(update: Update) -> None:
@@ -42,16 +43,15 @@ async def say_attached(
             edits.append(update)
         front(update)
 
-    end: TurnEnded | None = None
     async with attach(held, session, front=watch, approver=approver) as attached:
         said = await attached.say(task)
         if said.fate == "steered":
             front(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
-            end = await attached.end_of(said.turn)
-    status, text = outcome_of(said, end)
-    if said.fate != "steered" or end is None:
-        front(Notice(severity="info" if status == "completed" else "warning", text=text))
-    of_turn = await _events(states, session, said.turn) if said.fate == "steered" else []
+        end = await attached.end_of(said.turn)
+    status, text = outcome_of(end)
+    if end is None:
+        front(Notice(severity="warning", text=text))
+    of_turn = await _events(states, session, said.turn) if end is not None else []
     tools = sum(isinstance(event, ToolFinished) for event in of_turn)
     outcome = Outcome(status=status, text=text, calls=0, tools=tools)
     changes = [_change(path, edit) for edit in edits if edit.turn == said.turn for path in edit.result.files_changed]

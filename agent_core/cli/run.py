@@ -131,6 +131,7 @@ async def _outcome(
         as_it_was=options.resume is not None,
         use_venv=True,
         python=options.python,
+        remote_turns=False,
     )
     for looks_left in range(LOOKS, -1, -1):
         try:
@@ -143,7 +144,7 @@ async def _outcome(
             try:
                 shared = await say_attached(held, session, options.task, front=front, approver=approver, states=states)
             except ControlError as error:
-                if error.code != "control_gone" or not looks_left:
+                if error.code not in ("control_gone", "control_ending") or not looks_left:
                     raise
                 await asyncio.sleep(LOOK_AGAIN_S)  # its host just ends; then the session is ours to take over
                 continue

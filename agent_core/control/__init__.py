@@ -1,4 +1,5 @@
-"""The local control socket: another process of the same user on this machine watches, answers, steers and cancels.
+"""The local control socket: another process of the same user on this machine watches, starts turns,
+answers, steers, cancels and undoes.
 
 messages.py   what goes over the socket, one JSON object a line
 sockets.py    where sockets lie, who may use them, what is stale

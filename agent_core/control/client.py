@@ -1,4 +1,4 @@
-"""The asking side of the control socket: find hosts, list, attach, answer, cancel, steer."""
+"""The asking side of the control socket: find hosts, list, attach, start turns, steer, answer, cancel, undo."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ from agent_core.control.messages import (
     ControlError,
     Decision,
     Detached,
+    EventMessage,
     Gap,
     Hello,
     ListRequest,
     Refused,
     Reply,
     Request,
+    Said,
+    SayRequest,
     SessionInfo,
+    Started,
+    StartRequest,
     Steered,
     SteerRequest,
+    Undone,
+    UndoRequest,
     UpdateMessage,
     encode,
     read_message,
@@ -55,15 +62,16 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Attachment:
-    """Updates of one session as they come; ends when the session or its host does."""
+    """Updates of one session as they come, and its telemetry if that was asked for; ends when the session or its host
+    does."""
 
     def __init__(self) -> None:
-        self._waiting: deque[UpdateMessage] = deque()
+        self._waiting: deque[UpdateMessage | EventMessage] = deque()
         self._lost = 0
         self._ended = False
         self._filled = asyncio.Event()
 
-    def put(self, message: UpdateMessage | Gap) -> None:
+    def put(self, message: UpdateMessage | EventMessage | Gap) -> None:
         if isinstance(message, Gap):
             self._lost += message.lost
         else:
@@ -77,7 +85,7 @@ class Attachment:
         self._ended = True
         self._filled.set()
 
-    async def __aiter__(self) -> AsyncIterator[UpdateMessage | Gap]:
+    async def __aiter__(self) -> AsyncIterator[UpdateMessage | EventMessage | Gap]:
         session = ""
         while True:
             await self._filled.wait()
@@ -141,11 +149,24 @@ class ControlClient:
     async def steer(self, turn: str, text: str) -> Steered:
         return await self._ask(SteerRequest(id=self._new_id(), turn=turn, text=text), Steered)
 
-    async def attach(self, session: str) -> Attachment:
-        """Updates of a session from now on."""
+    async def start(self, session: str, task: str, *, turn: str | None = None) -> Started:
+        """Start a turn; `turn_running` while one runs. It goes on if this client leaves."""
+        return await self._ask(StartRequest(id=self._new_id(), session=session, task=task, turn=turn), Started)
+
+    async def say(self, session: str, text: str) -> Said:
+        """Say something to the turn that runs, or start one with it."""
+        return await self._ask(SayRequest(id=self._new_id(), session=session, text=text), Said)
+
+    async def undo(self, session: str, turn: str, *, files: bool = True, conversation: bool = False) -> Undone:
+        """Take back what a turn did; what is refused has the session's own code (`undo_off`, `unknown_turn`, …)."""
+        request = UndoRequest(id=self._new_id(), session=session, turn=turn, files=files, conversation=conversation)
+        return await self._ask(request, Undone)
+
+    async def attach(self, session: str, *, events: bool = False) -> Attachment:
+        """Updates of a session from now on; `events`: telemetry as well, as `EventMessage`."""
         attachment = self._attachments.setdefault(session, Attachment())
         try:
-            await self._ask(AttachRequest(id=self._new_id(), session=session), type(None))
+            await self._ask(AttachRequest(id=self._new_id(), session=session, events=events), type(None))
         except ControlError:
             self._attachments.pop(session, None)
             raise
@@ -216,7 +237,7 @@ class ControlClient:
                     future.set_exception(ControlError(refused.message, code=refused.code, hint=refused.hint))
             case Refused() as refused:
                 raise ControlError(refused.message, code=refused.code, hint=refused.hint)
-            case UpdateMessage() | Gap() as message:
+            case UpdateMessage() | EventMessage() | Gap() as message:
                 attachment = self._attachments.get(message.session)
                 if attachment is not None:
                     attachment.put(message)

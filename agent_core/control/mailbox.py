@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import msgspec
 
-from agent_core.control.messages import MAX_LINE, Detached, Gap, UpdateMessage, encode
+from agent_core.control.messages import MAX_LINE, Detached, EventMessage, Gap, UpdateMessage, encode
 
 MAX_UPDATES = 1_000
 MAX_BYTES = 4 << 20
@@ -34,25 +34,34 @@ class Mailbox:
         self._waiting.append((None, line))
         self._filled.set()
 
-    def pusher(self, session: str) -> Callable[[bytes], None]:
-        """Takes a session's updates, numbered from 1."""
+    def attach(self, session: str) -> None:
+        """Take this session's updates and events from now on, numbered from 1."""
         self._seqs[session] = 0
 
-        def push(update: bytes) -> None:
-            if self._closed or session not in self._seqs:
-                return
-            self._seqs[session] += 1
-            message = UpdateMessage(session=session, seq=self._seqs[session], update=msgspec.Raw(update))
-            line = encode(message)
-            if len(line) > MAX_LINE:
-                self._lost[session] = self._lost.get(session, 0) + 1
-            else:
-                self._waiting.append((session, line))
-                self._updates, self._bytes = self._updates + 1, self._bytes + len(line)
-                self._shrink()
-            self._filled.set()
+    def update(self, session: str, update: bytes) -> None:
+        """Something that may give way; dropped if the session is not attached."""
+        if (seq := self._next_seq(session)) is not None:
+            self._put(session, encode(UpdateMessage(session=session, seq=seq, update=msgspec.Raw(update))))
 
-        return push
+    def event(self, session: str, event: bytes) -> None:
+        """As `update`."""
+        if (seq := self._next_seq(session)) is not None:
+            self._put(session, encode(EventMessage(session=session, seq=seq, event=msgspec.Raw(event))))
+
+    def _next_seq(self, session: str) -> int | None:
+        if self._closed or session not in self._seqs:
+            return None
+        self._seqs[session] += 1
+        return self._seqs[session]
+
+    def _put(self, session: str, line: bytes) -> None:
+        if len(line) > MAX_LINE:
+            self._lost[session] = self._lost.get(session, 0) + 1
+        else:
+            self._waiting.append((session, line))
+            self._updates, self._bytes = self._updates + 1, self._bytes + len(line)
+            self._shrink()
+        self._filled.set()
 
     def detached(self, session: str) -> None:
         """No updates of this session any more; told after those that wait."""

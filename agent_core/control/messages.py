@@ -1,8 +1,21 @@
 """What goes over a control socket: JSON objects, one a line. No I/O.
 
-The host says `hello` first. A client sends requests with an `id`; each gets one `reply` or `refused` with that id.
-After `attach`, `update` messages come in between. An update is an opaque JSON object of the host; `seq` counts them
-per attachment, and a `gap` says how many were left out because the client was slow.
+The host says `hello` first. A client sends requests with an `id` and an `op`; each gets one `reply` or `refused` with
+that id:
+
+    list                                     -> [SessionInfo]
+    attach {session, events?}                -> null, then `update` messages; with `events` also `event` messages
+    detach {session}                         -> null, and `detached`
+    start {session, task, turn?}             -> Started; refused with `turn_running` while a turn runs
+    say {session, text}                      -> Said: to the turn that runs, else it starts one
+    steer {turn, text}                       -> Steered: to that turn only; what it can't take waits for the next turn
+    cancel {turn}                            -> null
+    undo {session, turn, files?, conversation?} -> Undone
+    answer {approval, decision}              -> null
+
+An update is an opaque JSON object of the host (`agent_core.agent.updates`), an event one of telemetry
+(`agent_core.telemetry.events`: calls, stages, tools, approvals, connections; never content). Both are numbered together
+by `seq`, per attachment; a `gap` says how many were left out because the client was slow.
 """
 
 from __future__ import annotations
@@ -25,7 +38,8 @@ class ControlError(StateError):
     """The control socket refuses, or what it names does not exist. `code` tells which:
 
     `control_not_found` (no such session, turn or approval), `control_refused` (another user, or too many clients),
-    `control_gone` (the host ended), `control_busy` (no answer in time), `control_bad_message`, `control_unsupported`.
+    `control_gone` (the host ended), `control_ending` (the host does one task and starts no other turn: take the session
+    over once it is gone), `control_busy` (no answer in time), `control_bad_message`, `control_unsupported`.
     """
 
     code = "control_refused"
@@ -75,6 +89,8 @@ class ListRequest(Request, frozen=True, kw_only=True, tag="list"):
 
 class AttachRequest(Request, frozen=True, kw_only=True, tag="attach"):
     session: str
+    events: bool = False
+    """Whether telemetry is wanted as well."""
 
 
 class DetachRequest(Request, frozen=True, kw_only=True, tag="detach"):
@@ -95,12 +111,81 @@ class SteerRequest(Request, frozen=True, kw_only=True, tag="steer"):
     text: str
 
 
-AnyRequest = ListRequest | AttachRequest | DetachRequest | AnswerRequest | CancelRequest | SteerRequest
+class StartRequest(Request, frozen=True, kw_only=True, tag="start"):
+    session: str
+    task: str
+    turn: str | None = None
+    """Id of the new turn; None: the host makes one."""
+
+
+class SayRequest(Request, frozen=True, kw_only=True, tag="say"):
+    session: str
+    text: str
+
+
+class UndoRequest(Request, frozen=True, kw_only=True, tag="undo"):
+    """`turn` may be the `undo` of an earlier answer, which takes that undoing back."""
+
+    session: str
+    turn: str
+    files: bool = True
+    conversation: bool = False
+
+
+AnyRequest = (
+    ListRequest
+    | AttachRequest
+    | DetachRequest
+    | AnswerRequest
+    | CancelRequest
+    | SteerRequest
+    | StartRequest
+    | SayRequest
+    | UndoRequest
+)
 
 
 class Steered(msgspec.Struct, frozen=True, kw_only=True):
     input_id: str
     fate: Fate
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    turn: str
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a text, and the turn that has it. `input_id` is that of the `input` update; None if `started`."""
+
+    turn: str
+    fate: Literal["steered", "started"]
+    input_id: str | None = None
+
+
+class UndoneFile(msgspec.Struct, frozen=True, kw_only=True):
+    """`what` happened to it now: `changed`, `recreated`, `removed`, `renamed` or `mode`."""
+
+    path: str
+    what: str
+
+
+class UndoConflict(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was left as it is. Lines count from 1 in the file as it is now; None: all of it."""
+
+    path: str
+    reason: str
+    first: int | None = None
+    last: int | None = None
+
+
+class Undone(msgspec.Struct, frozen=True, kw_only=True):
+    """`undo` is the id under which this undoing can be undone, None if no file was changed."""
+
+    turn: str
+    undo: str | None
+    restored: tuple[UndoneFile, ...] = ()
+    conflicts: tuple[UndoConflict, ...] = ()
+    not_covered: tuple[str, ...] = ()
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
@@ -132,8 +217,14 @@ class UpdateMessage(Message, frozen=True, kw_only=True, tag="update"):
     update: msgspec.Raw
 
 
+class EventMessage(Message, frozen=True, kw_only=True, tag="event"):
+    session: str
+    seq: int
+    event: msgspec.Raw
+
+
 class Gap(Message, frozen=True, kw_only=True, tag="gap"):
-    """`lost` updates of the session were left out here."""
+    """`lost` updates and events of the session were left out here."""
 
     session: str
     lost: int
@@ -145,7 +236,7 @@ class Detached(Message, frozen=True, kw_only=True, tag="detached"):
     session: str
 
 
-AnyMessage = Hello | Reply | Refused | UpdateMessage | Gap | Detached
+AnyMessage = Hello | Reply | Refused | UpdateMessage | EventMessage | Gap | Detached
 
 _requests = msgspec.json.Decoder(AnyRequest)
 _messages = msgspec.json.Decoder(AnyMessage)

@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -32,9 +33,15 @@ from agent_core.control.messages import (
     Hello,
     ListRequest,
     Reply,
+    Said,
+    SayRequest,
     SessionInfo,
+    Started,
+    StartRequest,
     Steered,
     SteerRequest,
+    Undone,
+    UndoRequest,
     encode,
     read_request,
     refusal,
@@ -52,7 +59,7 @@ WRITE_S = 10.0
 """A client that takes nothing for so long is disconnected."""
 
 Push = Callable[[bytes], None]
-"""Takes one update (a JSON object) for the client; never blocks, never raises. Call it on the event loop."""
+"""Takes one JSON object for the client; never blocks, never raises. Call it on the event loop."""
 Detach = Callable[[], None]
 
 
@@ -60,14 +67,18 @@ Detach = Callable[[], None]
 class Handlers:
     """What the host does on request. Each may raise any `LooplineError`; its code and message go to the client.
 
-    `attach` starts pushing a session's updates and gives back how to stop it.
+    `attach` starts pushing a session's updates, and its telemetry where a second `Push` is given, and gives back how to
+    stop it. Only what `start`, `say` and `undo` decide is awaited; a turn's end is an update.
     """
 
     list_sessions: Callable[[], Awaitable[Sequence[SessionInfo]]]
-    attach: Callable[[str, Push], Awaitable[Detach]]
+    attach: Callable[[str, Push, Push | None], Awaitable[Detach]]
     answer: Callable[[str, Decision], Awaitable[None]]
     cancel: Callable[[str], Awaitable[None]]
     steer: Callable[[str, str], Awaitable[Steered]]
+    start: Callable[[str, str, str | None], Awaitable[Started]]
+    say: Callable[[str, str], Awaitable[Said]]
+    undo: Callable[[UndoRequest], Awaitable[Undone]]
 
 
 class ControlServer:
@@ -192,9 +203,11 @@ class ControlServer:
         match request:
             case ListRequest():
                 return await handlers.list_sessions()
-            case AttachRequest(session=session):
+            case AttachRequest(session=session, events=events):
                 if session not in attached:
-                    attached[session] = await handlers.attach(session, mailbox.pusher(session))
+                    mailbox.attach(session)
+                    push_event = partial(mailbox.event, session) if events else None
+                    attached[session] = await handlers.attach(session, partial(mailbox.update, session), push_event)
                     self._mailboxes.setdefault(session, set()).add(mailbox)
             case DetachRequest(session=session):
                 if session in attached:
@@ -207,6 +220,12 @@ class ControlServer:
                 await handlers.cancel(request.turn)
             case SteerRequest():
                 return await handlers.steer(request.turn, request.text)
+            case StartRequest():
+                return await handlers.start(request.session, request.task, request.turn)
+            case SayRequest():
+                return await handlers.say(request.session, request.text)
+            case UndoRequest():
+                return await handlers.undo(request)
         return None
 
     async def _write(self, mailbox: Mailbox, writer: asyncio.StreamWriter) -> None:

@@ -1,7 +1,7 @@
 """A session that another live process hosts, used from here over its control socket.
 
-It can be watched, told, answered and cancelled. What is typed here is said to the turn that runs there. Its approvals
-are asked here as well; whoever answers first counts. The turn goes on if this process ends.
+It can be watched, told, answered and cancelled. What is typed here is said to the turn that runs there, or starts one.
+Its approvals are asked here as well; whoever answers first counts. The turn goes on if this process ends.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-
-import msgspec
 
 from agent_core.agent.approvals import Approver, Question, nobody
 from agent_core.agent.updates import (
@@ -27,18 +25,11 @@ from agent_core.agent.updates import (
 )
 from agent_core.control.client import Attachment, ControlClient
 from agent_core.control.lock import SessionHeld
-from agent_core.control.messages import ApprovalInfo, ControlError, Fate, SessionInfo
+from agent_core.control.messages import ApprovalInfo, ControlError, Said, SessionInfo, UpdateMessage
 from agent_core.telemetry.events import Status
 
 CANCEL_LIMIT_S = 10.0
 """How long the host may take to end a turn that was cancelled from here."""
-
-
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a text: its `fate`, and the `turn` that takes it up; of a queued text, the one before it."""
-
-    fate: Fate
-    turn: str
 
 
 class Attached:
@@ -54,13 +45,9 @@ class Attached:
         self._asking: dict[str, asyncio.Task[None]] = {}
 
     async def say(self, text: str) -> Said:
-        """Say something to the turn that runs, or leave it for the next one. Raises ControlError."""
-        info = await self._look()
-        if not info.turns:
-            text = "the session is open elsewhere and has no turn yet"
-            raise ControlError(text, code="control_not_found", hint=f"say it there: process {self._client.pid}")
-        turn = info.turns[-1].turn
-        return Said(fate=(await self._client.steer(turn, text)).fate, turn=turn)
+        """Say something to the turn that runs, or start one with it. Raises ControlError (`control_ending`: the host
+        starts none, and ends)."""
+        return await self._client.say(self.id, text)
 
     async def end_of(self, turn: str) -> TurnEnded | None:
         """Wait for the turn's end; None if its host is gone. Cancelling the wait cancels the turn there."""
@@ -90,7 +77,7 @@ class Attached:
             self._ask(approval)
         try:
             async for item in updates:
-                update = read_update(item.update) if hasattr(item, "update") else None
+                update = read_update(item.update) if isinstance(item, UpdateMessage) else None
                 if update is None:
                     continue
                 self._front(update)
@@ -155,12 +142,8 @@ async def attach(held: SessionHeld, session: str, *, front: Front, approver: App
             await asyncio.wait({following})
 
 
-def outcome_of(said: Said, end: TurnEnded | None) -> tuple[Status, str]:
-    """How a run that said something to a hosted session ended, and in which words."""
-    if said.fate == "refused":
-        return "failed", "the session takes nothing more"
-    if said.fate == "queued":
-        return "completed", "queued: the session's next turn takes it along"
+def outcome_of(end: TurnEnded | None) -> tuple[Status, str]:
+    """How a turn of a hosted session ended, and in which words; None: its host is gone."""
     if end is None:
         return "interrupted", "the process that hosted the session is gone; run the same again to take it over"
     return end.status, end.text

@@ -33,10 +33,10 @@ from agent_core.errors import UsageError
 from agent_core.model.session import ModelSession
 from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
 from agent_core.runtime.content import content_front
-from agent_core.runtime.control import HostedSessions
+from agent_core.runtime.control import HostedSession, HostedSessions
 from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import EMBEDDED_URL, Endpoint, choose, completed
-from agent_core.runtime.fronts import Fronts
+from agent_core.runtime.fronts import EventTap, Fronts
 from agent_core.runtime.reload import FileWatch, Reloader
 from agent_core.runtime.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.runtime.telemetry import telemetry
@@ -57,8 +57,8 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `python` overrides
     the setting. `client` names the front end in telemetry. `remote_approvals`: an approval that the front end can't ask
-    stays open until somebody answers it over the control socket; False: it is denied. `session_id` names a new session
-    beforehand; None: a fresh id.
+    stays open until somebody answers it over the control socket; False: it is denied. `remote_turns`: others may start
+    turns over it; False: the host ends after its own. `session_id` names a new session beforehand; None: a fresh id.
     """
 
     roots: tuple[Path, ...]
@@ -68,6 +68,7 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     as_it_was: bool = False
     session_id: str | None = None
     remote_approvals: bool = False
+    remote_turns: bool = True
     use_venv: bool = False
     python: str | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
@@ -117,9 +118,9 @@ async def host_session(
     found = await asyncio.to_thread(find_sandbox, options.env)
 
     async with AsyncExitStack() as stack:
-        fronts = Fronts(front)
+        fronts, tap = Fronts(front), EventTap()
         emitter = stack.enter_context(
-            telemetry(settings, options.env, states, clock, sinks=sinks, warn=_warner(fronts))
+            telemetry(settings, options.env, states, clock, sinks=(*sinks, tap), warn=_warner(fronts))
         )
         if settings.telemetry_content:
             fronts.add(content_front(emitter, session_id))
@@ -182,7 +183,15 @@ async def host_session(
         watch = _watch(options, roots[0], loaded, header, session, fronts, lambda new: terms_of(new, workspace, grants))
         stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
-        await _offer_control(stack, options, session, fronts, settings.project, lock, clock)
+        shared = HostedSession(
+            session=session,
+            fronts=fronts,
+            events=tap,
+            client=options.client,
+            project=settings.project,
+            starts=options.remote_turns,
+        )
+        await _offer_control(stack, runtime_dir(options.env), shared, lock, clock)
         for key, path in loaded.ignored:
             fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
@@ -195,23 +204,17 @@ async def host_session(
 
 
 async def _offer_control(
-    stack: AsyncExitStack,
-    options: HostOptions,
-    session: Session,
-    fronts: Fronts,
-    project: str | None,
-    lock: SessionLock,
-    clock: Clock,
+    stack: AsyncExitStack, folder: Path, shared: HostedSession, lock: SessionLock, clock: Clock
 ) -> None:
     """Offer the control socket; a session without one works, and says so once."""
-    hosted = HostedSessions()
-    hosted.add(session, fronts, options.client, project)
+    hosted = HostedSessions(shared)
+    stack.push_async_callback(hosted.join)
     try:
-        server = await stack.enter_async_context(ControlServer(runtime_dir(options.env), hosted.handlers()))
+        server = await stack.enter_async_context(ControlServer(folder, hosted.handlers()))
     except (ControlError, OSError) as error:
-        fronts(Notice(severity="warning", text=f"no control socket: {error}"))
+        shared.fronts(Notice(severity="warning", text=f"no control socket: {error}"))
         return
-    stack.callback(server.end_session, session.id)
+    stack.callback(server.end_session, shared.session.id)
     lock.write(_holder(clock, str(server.path)))
 
 

@@ -7,7 +7,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from agent_core.control.messages import ApprovalInfo, ControlError, Decision, SessionInfo, Steered, TurnInfo
+from agent_core.control.messages import (
+    ApprovalInfo,
+    ControlError,
+    Decision,
+    Said,
+    SessionInfo,
+    Started,
+    Steered,
+    TurnInfo,
+    UndoConflict,
+    Undone,
+    UndoneFile,
+    UndoRequest,
+)
 from agent_core.control.server import Detach, Handlers, Push
 
 OPENED = "2026-11-30T00:53:20.000000Z"
@@ -22,7 +35,10 @@ class HandHost:
         self.answers: list[tuple[str, Decision]] = []
         self.cancelled: list[str] = []
         self.steered: list[tuple[str, str]] = []
+        self.started: list[tuple[str, str, str | None]] = []
+        self.undone: list[UndoRequest] = []
         self.pushes: list[Push] = []
+        self.event_pushes: list[Push] = []
         self.left = asyncio.Event()
 
     def handlers(self) -> Handlers:
@@ -32,6 +48,9 @@ class HandHost:
             answer=self.answer,
             cancel=self.cancel,
             steer=self.steer,
+            start=self.start,
+            say=self.say,
+            undo=self.undo,
         )
 
     async def list_sessions(self) -> Sequence[SessionInfo]:
@@ -46,10 +65,12 @@ class HandHost:
         turn = TurnInfo(turn=self.turn, title=self.title, status="running", started=OPENED)
         return [SessionInfo(session=self.session, client="cli", title=self.title, turns=(turn,), approvals=approvals)]
 
-    async def attach(self, session: str, push: Push) -> Detach:
+    async def attach(self, session: str, push: Push, push_event: Push | None) -> Detach:
         if session != self.session:
             raise ControlError(f"no session {session}", code="control_not_found")
         self.pushes.append(push)
+        if push_event is not None:
+            self.event_pushes.append(push_event)
 
         def detach() -> None:
             self.pushes.remove(push)
@@ -71,6 +92,25 @@ class HandHost:
     async def steer(self, turn: str, text: str) -> Steered:
         self.steered.append((turn, text))
         return Steered(input_id="in_1", fate="steered")
+
+    async def start(self, session: str, task: str, turn: str | None) -> Started:
+        self.started.append((session, task, turn))
+        return Started(turn=turn or "turn_2")
+
+    async def say(self, session: str, text: str) -> Said:
+        self.started.append((session, text, None))
+        return Said(turn="turn_2", fate="started")
+
+    async def undo(self, request: UndoRequest) -> Undone:
+        self.undone.append(request)
+        clash = UndoConflict(path="b.py", reason="changed since", first=3, last=4)
+        return Undone(
+            turn=request.turn, undo="undo_1", restored=(UndoneFile(path="a.py", what="changed"),), conflicts=(clash,)
+        )
+
+    def push_event(self, event: object) -> None:
+        for push in self.event_pushes:
+            push(msgspec.json.encode(event))
 
     def push(self, update: object) -> None:
         for push in self.pushes:

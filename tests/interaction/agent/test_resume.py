@@ -14,7 +14,6 @@ from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.updates import InputTaken, Notice, SessionOpened, TextPiece, TurnEnded, Update, read_update
 from agent_core.config import Loaded, Settings, load, state_dir
 from agent_core.control.lock import SessionHeld
-from agent_core.control.messages import ControlError
 from agent_core.errors import StateError, UsageError
 from agent_core.runtime.attach import attach
 from agent_core.runtime.connect import draw, transport_of
@@ -133,20 +132,23 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
             return None
 
         async with attach(held.value, session, front=there, approver=nobody_here) as attached:
-            with pytest.raises(ControlError, match="no turn yet"):
-                await attached.say("hello?")
-            handle = hosted.session.start_turn("talk")
+            first = await attached.say("talk")
+            assert (first.fate, first.input_id) == ("started", None)
+            handle = hosted.session.turns[-1]
+            assert handle.turn == first.turn
             await here.until(TextPiece)
             said = await attached.say("and one thing more")
             assert (said.fate, said.turn) == ("steered", handle.turn)
             end = await attached.end_of(handle.turn)
             assert end is not None and end.status == "completed"
-            assert (await attached.say("for later")).fate == "queued"
+            hosted.session.steer(handle.turn, "for later")
             assert isinstance(await there.until(SessionOpened), SessionOpened)
             taken = [update for update in there.updates if isinstance(update, InputTaken)]
             assert [(update.text, update.fate) for update in taken][:1] == [("and one thing more", "steered")]
 
-            handle = hosted.session.start_turn("talk again")
+            again = await attached.say("talk again")
+            assert again.fate == "started" and again.turn != handle.turn
+            handle = hosted.session.turns[-1]
             waiting = asyncio.ensure_future(attached.end_of(handle.turn))
             await asyncio.sleep(0)
             waiting.cancel()

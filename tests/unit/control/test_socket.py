@@ -15,7 +15,16 @@ from pathlib import Path
 import pytest
 
 from agent_core.control.client import ControlClient, find_hosts
-from agent_core.control.messages import MAX_LINE, ControlError, Gap, Hello, Refused, UpdateMessage, read_message
+from agent_core.control.messages import (
+    MAX_LINE,
+    ControlError,
+    EventMessage,
+    Gap,
+    Hello,
+    Refused,
+    UpdateMessage,
+    read_message,
+)
 from agent_core.control.server import MAX_CLIENTS, ControlServer
 from agent_core.control.sockets import clean_stale, dial, list_sockets, make_private_dir
 from tests.support.control import HandHost
@@ -83,6 +92,38 @@ async def test_list_answer_cancel_and_steer_reach_the_host(folder: Path) -> None
     assert (steered.input_id, steered.fate) == ("in_1", "steered")
     assert (host.answers, host.cancelled) == ([("appr_1", "allow")], ["turn_1"])
     assert host.steered == [("turn_1", "use zoneinfo")]
+
+
+async def test_turns_are_started_and_undone_over_the_socket(folder: Path) -> None:
+    host = HandHost()
+    async with serving(folder, host) as (_, client):
+        assert (await client.start("sess_1", "fix it")).turn == "turn_2"
+        assert (await client.start("sess_1", "fix it", turn="turn_mine")).turn == "turn_mine"
+        said = await client.say("sess_1", "and the docs")
+        undone = await client.undo("sess_1", "turn_1", conversation=True)
+    assert (said.turn, said.fate, said.input_id) == ("turn_2", "started", None)
+    assert host.started == [
+        ("sess_1", "fix it", None), ("sess_1", "fix it", "turn_mine"), ("sess_1", "and the docs", None),
+    ]  # fmt: skip
+    assert (host.undone[0].turn, host.undone[0].files, host.undone[0].conversation) == ("turn_1", True, True)
+    assert (undone.undo, undone.restored[0].what, undone.conflicts[0].first) == ("undo_1", "changed", 3)
+
+
+async def test_telemetry_comes_to_those_who_asked_and_is_numbered_with_the_updates(folder: Path) -> None:
+    host = HandHost()
+    async with serving(folder, host) as (server, client), ControlClient(server.path) as plain:
+        with_events, without = await client.attach("sess_1", events=True), await plain.attach("sess_1")
+        host.push({"n": 1})
+        host.push_event({"type": "call.sent"})
+        host.push({"n": 2})
+        server.end_session("sess_1")
+        seen = [
+            (item.seq, bytes(item.update if isinstance(item, UpdateMessage) else item.event))
+            async for item in with_events
+            if not isinstance(item, Gap)
+        ]
+        assert seen == [(1, b'{"n":1}'), (2, b'{"type":"call.sent"}'), (3, b'{"n":2}')]
+        assert [item.seq async for item in without if isinstance(item, UpdateMessage | EventMessage)] == [1, 2]
 
 
 async def test_the_hosts_error_keeps_its_code(folder: Path) -> None:
