@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,14 @@ from agent_core.tools.runners import (
     unittest_arguments,
 )
 from agent_core.tools.running import Command, Outcome
+from agent_core.tools.scratch import Scratch
 from agent_core.tools.workspace import Workspace
 
 TIMEOUT_S = 600.0
 PROBE_TIMEOUT_S = 20.0
 LOOK_LIMIT_S = 10.0
 MAX_REPORT_BYTES = 16_000_000
+JUNIT = "junit.xml"
 
 _HAS_PYTEST = "import importlib.util, sys; sys.exit(0 if importlib.util.find_spec('pytest') else 1)"
 
@@ -89,10 +90,9 @@ class ChecksTool:
         if target is not None:
             root, target = self._locate(target)
         project = await off_loop(lambda job: look_at(root, target, job.tick), LOOK_LIMIT_S)
-        with tempfile.TemporaryDirectory(prefix="loopline-checks-") as scratch:
-            junit = Path(scratch, "junit.xml")
+        with self._processes.scratch() as scratch:
             try:
-                plan = await self._plan(root, project, target, junit)
+                plan = await self._plan(root, project, target, f"{scratch.there}/{JUNIT}")
             except ToolError as error:
                 return _no_runner(error)
             if plan is None:
@@ -106,7 +106,7 @@ class ChecksTool:
                 ),
                 context.progress,
             )
-            report = _report(plan, outcome, junit, root)
+            report = _report(plan, outcome, scratch, root)
         return _result(plan, outcome, report, self._timeout_s)
 
     def _locate(self, target: str) -> tuple[Path, str]:
@@ -121,7 +121,7 @@ class ChecksTool:
             raise ToolError("a target is a path or a test id, not an option", code="bad_arguments")
         return self._workspace.root, target
 
-    async def _plan(self, root: Path, project: Project, target: str | None, junit: Path) -> _Plan | None:
+    async def _plan(self, root: Path, project: Project, target: str | None, junit: str) -> _Plan | None:
         interpreter: Interpreter | None = None
         has_pytest = False
         if project.test_files or project.pytest_configured:
@@ -136,7 +136,7 @@ class ChecksTool:
         if runner is None or interpreter is None:
             return None
         if runner == "pytest":
-            arguments = pytest_arguments(node_id(root, "", target) if target else None, str(junit))
+            arguments = pytest_arguments(node_id(root, "", target) if target else None, junit)
             shown = ["python", "-m", "pytest", *arguments[-1:]] if target else ["python", "-m", "pytest"]
         else:
             return self._unittest(root, interpreter.path, unittest_arguments(root, project, target))
@@ -175,7 +175,7 @@ class ChecksTool:
         return self._has_pytest[path]
 
 
-def _report(plan: _Plan, outcome: Outcome, junit: Path, root: Path) -> Report:
+def _report(plan: _Plan, outcome: Outcome, scratch: Scratch, root: Path) -> Report:
     if outcome.stopped_by:
         return Report(status="error")
     if plan.runner == "npm":
@@ -184,11 +184,7 @@ def _report(plan: _Plan, outcome: Outcome, junit: Path, root: Path) -> Report:
         report = unittest_report(outcome.output, str(root))
         named = (msgspec.structs.replace(item, id=node_id(root, plan.folder, item.id)) for item in report.failures)
         return msgspec.structs.replace(report, failures=tuple(named))
-    try:
-        xml = junit.read_bytes() if junit.stat().st_size <= MAX_REPORT_BYTES else None
-    except OSError:
-        xml = None
-    return pytest_report(xml, outcome.exit_code, str(root))
+    return pytest_report(scratch.read(JUNIT, MAX_REPORT_BYTES), outcome.exit_code, str(root))
 
 
 def _nothing_ran(status: str) -> str:

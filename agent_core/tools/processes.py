@@ -9,16 +9,29 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from agent_core.tools.process_family import kill_marked
 from agent_core.tools.running import KILL_PAUSE_S, KILL_ROUNDS, Command, Outcome, Running
+from agent_core.tools.scratch import Scratch, open_scratch
+
+
+class Confinement(Protocol):
+    """What holds commands back."""
+
+    def wrap(self, command: Command) -> Command:
+        """The same command, confined."""
+
+    def scratch(self) -> AbstractContextManager[Scratch]:
+        """A fresh folder that confined commands may write."""
 
 
 class Processes:
-    """Runs the commands of one session, confined by `wrap`. Call `close` at its end."""
+    """Runs the commands of one session; `confinement` None: they can do what the user can. Call `close` at its end."""
 
-    def __init__(self, wrap: Callable[[Command], Command] = lambda command: command) -> None:
-        self._wrap = wrap
+    def __init__(self, confinement: Confinement | None = None) -> None:
+        self._confinement = confinement
         self._mark = secrets.token_hex(8)
         self._count = 0
 
@@ -38,7 +51,12 @@ class Processes:
     def start(self, command: Command, progress: Callable[[str], None] = lambda line: None) -> Running:
         """A command that goes on by itself; the caller ends and closes it."""
         self._count += 1
-        return Running(self._wrap(command), f"{self._mark}.{self._count}", progress)
+        confined = command if self._confinement is None else self._confinement.wrap(command)
+        return Running(confined, f"{self._mark}.{self._count}", progress)
+
+    def scratch(self) -> AbstractContextManager[Scratch]:
+        """A fresh folder for what a command reports beside its output."""
+        return open_scratch() if self._confinement is None else self._confinement.scratch()
 
     async def close(self) -> None:
         """End what is left of any command."""

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +23,7 @@ import msgspec
 from agent_core.tools import sandbox_landlock
 from agent_core.tools.running import Command
 from agent_core.tools.sandbox_paths import guarded_files, hidden_places, reduced, secret_files
+from agent_core.tools.scratch import Scratch, open_scratch
 from agent_core.tools.workspace import Workspace
 
 Kind = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
@@ -100,10 +102,20 @@ class Sandbox:
         if self.found.kind == "none":
             return command
         scratch = self._folder()
-        argv, temporary = self._wrapped(command, scratch)
-        return msgspec.structs.replace(
-            command, argv=argv, environment=reduced(command.environment, temporary), wrapper=argv[0]
-        )
+        argv = self._wrapped(command, scratch)
+        environment = reduced(command.environment, self._seen_as(scratch))
+        return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
+
+    def scratch(self) -> AbstractContextManager[Scratch]:
+        """A fresh folder below the one for scratch files, as commands see it and as we do."""
+        if self.found.kind == "none":
+            return open_scratch()
+        folder = self._folder()
+        return open_scratch(folder, self._seen_as(folder))
+
+    def _seen_as(self, scratch: str) -> str:
+        """The folder for scratch files as commands know it."""
+        return "/tmp" if self.found.kind == "bubblewrap" else scratch
 
     async def close(self) -> None:
         if self._scratch is not None:
@@ -115,12 +127,12 @@ class Sandbox:
             self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="loopline-"))
         return self._scratch
 
-    def _wrapped(self, command: Command, scratch: str) -> tuple[list[str], str]:
+    def _wrapped(self, command: Command, scratch: str) -> list[str]:
         roots = self._workspace.roots
         hidden = hidden_places(self._environment, self._visible)
         if self.found.kind == "bubblewrap":
             argv = [self.found.program, *self._bubblewrap(command, scratch, hidden)]
-            return [*argv, "--chdir", command.cwd, "--", *command.argv], "/tmp"
+            return [*argv, "--chdir", command.cwd, "--", *command.argv]
         if self.found.kind == "landlock":
             inside = [place for place in hidden if not any(_below(root, place) for root in roots)]
             spec = {
@@ -128,9 +140,9 @@ class Sandbox:
                 "write": [*roots, scratch],
                 "network": self._network,
             }
-            return sandbox_landlock.argv(spec, command.argv), scratch
+            return sandbox_landlock.argv(spec, command.argv)
         profile = _profile(roots, scratch, [*hidden, *secret_files(roots, self._workspace.secrets)], self._network)
-        return [self.found.program, "-p", profile, *command.argv], scratch
+        return [self.found.program, "-p", profile, *command.argv]
 
     def _bubblewrap(self, command: Command, scratch: str, hidden: Sequence[str]) -> list[str]:
         roots = self._workspace.roots

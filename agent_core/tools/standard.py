@@ -43,7 +43,7 @@ def standard_toolbox(
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
-    processes = Processes() if sandbox is None else Processes(sandbox.wrap)
+    processes = Processes(sandbox)
     own = Processes()
     handles = Handles(processes) if background else None
     tools: list[Tool] = [

@@ -188,6 +188,36 @@ async def test_tests_may_talk_to_themselves(bench: Bench) -> None:
     assert code == 0 and "b'ok'" in output, output
 
 
+async def test_checks_report_what_confined_tests_found(bench: Bench) -> None:
+    bench.write("test_two.py", "def test_good():\n    pass\n\n\ndef test_bad():\n    assert 1 == 2\n")
+    result = await bench.run("checks")
+    assert (result.data["status"], result.data["failed"], result.data["passed"]) == ("failed", 1, 1), result.output
+    assert [failure["id"] for failure in result.data["failures"]] == ["test_two.py::test_bad"]
+    assert {entry.name for entry in bench.root.iterdir()} == {"test_two.py"}
+
+
+async def test_a_report_that_is_a_link_is_not_followed(bench: Bench, home: Path) -> None:
+    """A test can't have us read, outside of the sandbox, what it may not see."""
+    (home / ".ssh/id_ed25519").write_text(
+        '<testsuites><testsuite><testcase name="x" file="t.py"><failure message="stolen"/></testcase></testsuite>'
+        "</testsuites>"
+    )
+    bench.write(
+        "test_steal.py",
+        "import atexit, glob, os\n"
+        "def steal():\n"
+        "    for path in glob.glob(os.environ['TMPDIR'] + '/loopline-*/junit.xml'):\n"
+        "        os.unlink(path)\n"
+        f"        os.symlink('{home}/.ssh/id_ed25519', path)\n"
+        "        print('replaced', flush=True)\n"
+        "atexit.register(steal)\n"
+        "def test_one():\n    pass\n",
+    )
+    result = await bench.run("checks")
+    assert "replaced" in result.output
+    assert (result.data["status"], result.data["failures"]) == ("error", [])
+
+
 async def test_agents_and_buses_are_out_of_reach(found: Found, tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     environment = {**BIN, "SSH_AUTH_SOCK": "/tmp/agent", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/0/bus"}
