@@ -8,7 +8,15 @@ DEV := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c tests/constraints.txt
 OUT ?= bench-out
 
-.PHONY: help demo test check fmt bench soak clean
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+WHEEL := build/wheel/loopline-$(VERSION)-py3-none-any.whl
+VSIX := dist/loopline-$(VERSION).vsix
+NVIM := dist/loopline-nvim-$(VERSION).tar.gz
+# What npm writes last, so it is as new as what is installed.
+MODULES := extensions/vscode/node_modules/.package-lock.json
+sources = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*' -not -path '*/build/*' -not -path '*/__pycache__/*')
+
+.PHONY: help demo test check fmt bench soak extensions clean
 
 help:
 	@echo "make demo    an agent fixes a failing test over one WebSocket, no key needed"
@@ -17,6 +25,7 @@ help:
 	@echo "make fmt     format the code"
 	@echo "make bench   measurements, written to $(OUT)/"
 	@echo "make soak    the large seeded counts (long; resumes where it stopped)"
+	@echo "make extensions  the extension for VS Code and the plugin for Neovim, in dist/"
 	@echo "make clean   remove what the other targets made"
 
 $(BASE): pyproject.toml tests/constraints.txt
@@ -43,7 +52,11 @@ check: $(DEV)
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy extensions/package.py
 	@$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(MODULES) && cd extensions/vscode && npm run --silent check; \
+	elif [ "$$CI" = true ]; then echo "npm is missing: the extension for VS Code can't be checked"; exit 1; \
+	else echo "no npm: the extension for VS Code was not checked"; fi
 
 fmt: $(DEV)
 	@$(BIN)/ruff check --fix .
@@ -55,6 +68,28 @@ bench: $(BASE)
 soak: $(DEV)
 	@$(BIN)/python -m pytest -q -m soak -s
 
+$(MODULES): extensions/vscode/package.json extensions/vscode/package-lock.json
+	@cd extensions/vscode && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(WHEEL): pyproject.toml README.md LICENSE $(call sources,agent_core lsp_server dashboard) | $(BASE)
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	@touch $@
+
+$(VSIX): $(WHEEL) $(MODULES) extensions/package.py $(call sources,extensions/vscode)
+	@cd extensions/vscode && npm run --silent build
+	@rm -f dist/*.vsix
+	@$(BIN)/python extensions/package.py vscode $(WHEEL) $@
+
+$(NVIM): extensions/package.py LICENSE $(call sources,extensions/nvim) | $(BASE)
+	@rm -f dist/*nvim*.tar.gz
+	@$(BIN)/python extensions/package.py nvim $@
+
+extensions: $(VSIX) $(NVIM)
+	@ls $^
+
 clean:
+	rm -rf extensions/vscode/node_modules extensions/vscode/dist extensions/vscode/build
 	rm -rf $(VENV) dist build $(OUT) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,249 @@
+"""VS Code in tests: one code-server with the built extension, and windows of it in Chromium, each on its own folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from playwright.async_api import Browser, Frame, Locator, Page, Request, expect
+
+from tests.support.cli import environment
+from tests.support.vscode_install import Editor
+from tests.support.web_browser import SCREENS
+
+START_S = 60.0
+INSTALL_S = 60.0
+WORKBENCH_MS = 60_000
+WAIT_MS = 30_000
+"""For what takes a second or two on a quiet machine."""
+EXTENSION = "loopline.loopline"
+PICTURES = SCREENS / "vscode"
+QUIET: dict[str, Any] = {
+    "files.autoSave": "off",
+    "files.hotExit": "off",
+    "chat.disableAIFeatures": True,
+    "workbench.startupEditor": "none",
+    "workbench.tips.enabled": False,
+    "workbench.enableExperiments": False,
+    "extensions.autoCheckUpdates": False,
+    "extensions.autoUpdate": False,
+    "extensions.ignoreRecommendations": True,
+    "editor.minimap.enabled": False,
+    "git.openRepositoryInParentFolders": "never",
+    "security.workspace.trust.enabled": False,
+    "security.workspace.trust.startupPrompt": "never",
+    "security.workspace.trust.banner": "never",
+    "telemetry.telemetryLevel": "off",
+    "update.mode": "none",
+    "window.menuBarVisibility": "hidden",
+    "workbench.layoutControl.enabled": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+}
+
+
+class CodeServer:
+    """A running code-server. `home` is where everything that it starts keeps its files."""
+
+    def __init__(self, editor: Editor, folder: Path) -> None:
+        self.editor, self.home = editor, folder
+        self.user, self.extensions = folder / "user", folder / "extensions"
+        self.log = folder / "code-server.log"
+        self.url = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Of the editor and of all that it starts: nothing of this machine's settings, no gallery."""
+        env = environment(self.home, HOME=str(self.home / "home"))
+        env.pop("PYTHONPATH")
+        return {**env, "EXTENSIONS_GALLERY": json.dumps({"serviceUrl": "http://127.0.0.1:9"})}
+
+    def install(self, vsix: Path) -> None:
+        (self.home / "home").mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            self.editor.command(*self._folders, "--install-extension", str(vsix)),
+            env=self.env, capture_output=True, text=True, timeout=INSTALL_S,
+        )  # fmt: skip
+        assert done.returncode == 0 and "successfully installed" in done.stdout, f"{done.stdout}\n{done.stderr}"
+
+    def settings(self, **values: Any) -> None:
+        """The user's settings, besides those that keep the editor quiet. Names with `_` for the dots."""
+        self.write_settings({name.replace("_", "."): value for name, value in values.items()})
+
+    def write_settings(self, values: dict[str, Any]) -> None:
+        file = self.user / "User" / "settings.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps({**QUIET, **values}))
+
+    def start(self) -> None:
+        options = (
+            "--auth", "none", "--bind-addr", "127.0.0.1:0", "--disable-telemetry", "--disable-update-check",
+            "--disable-getting-started-override", "--disable-proxy", "--ignore-last-opened",
+            "--reconnection-grace-time", "30",
+        )  # fmt: skip
+        with self.log.open("wb") as log:
+            self._process = subprocess.Popen(
+                self.editor.command(*self._folders, *options),
+                env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        give_up = time.monotonic() + START_S
+        while not (found := re.search(r"listening on (http://127\.0\.0\.1:\d+)", self.log.read_text())):
+            assert self._process.poll() is None and time.monotonic() < give_up, self.log.read_text()[-3000:]
+            time.sleep(0.05)
+        self.url = found[1]
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(timeout=10)
+
+    @property
+    def _folders(self) -> tuple[str, ...]:
+        return ("--user-data-dir", str(self.user), "--extensions-dir", str(self.extensions))
+
+
+@contextlib.contextmanager
+def code_server(editor: Editor, vsix: Path, folder: Path) -> Iterator[CodeServer]:
+    """With the extension installed as a user installs it, and stopped at the end."""
+    found = CodeServer(editor, folder)
+    found.settings()
+    found.install(vsix)
+    found.start()
+    expect.set_options(timeout=WAIT_MS)
+    try:
+        yield found
+    finally:
+        expect.set_options(timeout=None)
+        found.stop()
+
+
+class Window:
+    """One window of the editor, as a person uses it: by the palette, the keyboard, and what can be clicked."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page, self.url = page, url
+        self.requests: list[str] = []
+        self.dialogs: list[str] = []
+        page.context.on("request", self._requested)
+        page.on("dialog", lambda dialog: self.dialogs.append(dialog.message))
+
+    def _requested(self, request: Request) -> None:
+        self.requests.append(request.url)
+
+    async def load(self) -> None:
+        await self.page.goto(self.url)
+        await self.ready()
+
+    async def reload(self) -> None:
+        await self.page.reload()
+        await self.ready()
+
+    async def ready(self) -> None:
+        """Until the workbench and the extension's status bar entry are there."""
+        await expect(self.page.locator(".monaco-workbench .part.statusbar")).to_be_visible(timeout=WORKBENCH_MS)
+
+    async def command(self, title: str) -> None:
+        """Run a command by its title in the palette, `Category: Title`."""
+        await self.page.keyboard.press("F1")
+        entry = self.page.locator(".quick-input-widget input.input")
+        await expect(entry).to_be_visible()
+        await entry.fill(f">{title}")
+        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=title).first
+        await expect(row).to_be_visible()
+        await self.page.keyboard.press("Enter")
+
+    async def open(self, name: str) -> Locator:
+        """Open a file of the folder by its name; the editor of it."""
+        await self.page.keyboard.press("Control+P")
+        entry = self.page.locator(".quick-input-widget input.input")
+        await expect(entry).to_be_visible()
+        await entry.fill(name)
+        base = name.rpartition("/")[2]
+        await expect(self.page.locator(".quick-input-list .monaco-list-row", has_text=base).first).to_be_visible()
+        await self.page.keyboard.press("Enter")
+        tab = self.page.locator(f'.tab[data-resource-name="{base}"]')
+        await expect(tab.first).to_be_visible()
+        return self.page.locator(".editor-instance .monaco-editor").first
+
+    async def go_to_line(self, line: int) -> None:
+        await self.page.keyboard.press("Control+G")
+        entry = self.page.locator(".quick-input-widget input.input")
+        await expect(entry).to_be_visible()
+        await entry.fill(f":{line}")
+        await self.page.keyboard.press("Enter")
+
+    def status(self, item: str = "") -> Locator:
+        """The extension's entry in the status bar."""
+        return self.page.locator(f'.statusbar-item[id^="{EXTENSION}{item}"]').first
+
+    def toasts(self) -> Locator:
+        return self.page.locator(".notifications-toasts .notification-list-item")
+
+    async def view(self) -> Frame:
+        """The page inside of the extension's webview, which sits in two frames."""
+        outer = self.page.locator(f'iframe.webview[src*="extensionId={EXTENSION}"]').first
+        await expect(outer).to_be_attached(timeout=WAIT_MS)
+        handle = await outer.element_handle()
+        assert handle is not None
+        frame = await handle.content_frame()
+        assert frame is not None
+        inner = await frame.wait_for_selector("#active-frame", state="attached", timeout=WAIT_MS)
+        assert inner is not None
+        found = await inner.content_frame()
+        assert found is not None
+        return found
+
+    async def picture(self, name: str) -> Path:
+        """Keep a screenshot, for somebody to look at."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        path = PICTURES / f"{name}.png"
+        await self.page.screenshot(path=path)
+        return path
+
+
+@contextlib.asynccontextmanager
+async def window(
+    browser: Browser, server: CodeServer, folder: Path | None, name: str = "", **options: Any
+) -> AsyncIterator[Window]:
+    """A window on `folder` (None: an empty one). When a test fails its last picture is kept as `failed-<name>`."""
+    size = {"width": 1280, "height": 800}
+    context = await browser.new_context(viewport=size, reduced_motion="reduce", **options)  # type: ignore[arg-type]
+    query = urlencode({"folder": str(folder)}) if folder is not None else "ew=true"
+    page = await context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    found = Window(page, f"{server.url}/?{query}")
+    try:
+        await found.load()
+        yield found
+    except BaseException:
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(10):
+                await found.picture(f"failed-{name or 'window'}")
+        raise
+    finally:
+        async with asyncio.timeout(20):
+            await context.close()
+
+
+async def until(what: Any, timeout_s: float = 30.0, every_s: float = 0.1) -> Any:
+    """What `what()` gives once it is true: for files and processes, which no locator waits for."""
+    async with asyncio.timeout(timeout_s):
+        while not (found := what()):  # noqa: ASYNC110
+            await asyncio.sleep(every_s)
+        return found

@@ -1,0 +1,104 @@
+"""VS Code for tests: npm's code-server with a Node of its own, kept under `.cache/editors/`.
+
+No install script is run, so nothing is compiled and no headers are needed: what code-server would compile are its log
+files and what Windows and Kerberos need, and it starts without them.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.web_browser import missing
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("LOOPLINE_CODE_SERVER_DIR", ROOT / ".cache" / "editors" / "code-server"))
+CODE_SERVER = "4.139.1"
+NODE = "24.21.0"
+"""What code-server asks for, whatever the machine has."""
+INSTALL_S = 400.0
+BUILD_S = 400.0
+_ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
+
+
+@dataclass(frozen=True)
+class Editor:
+    """An installed code-server: its Node, and the file to run with it."""
+
+    node: Path
+    entry: Path
+
+    def command(self, *options: str) -> list[str]:
+        return [str(self.node), str(self.entry), *options]
+
+
+def editor() -> Editor:
+    """code-server, installed once. Skips the test where that can't be, or fails it under CI."""
+    architecture = _ARCHITECTURES.get(platform.machine())
+    if architecture is None or platform.system() != "Linux":
+        missing(f"no code-server for {platform.system()} on {platform.machine()}")
+    runtime = f"node-linux-{architecture}"
+    found = Editor(
+        node=FOLDER / "node_modules" / runtime / "bin" / "node",
+        entry=FOLDER / "node_modules" / "code-server" / "out" / "node" / "entry.js",
+    )
+    wanted = f"code-server {CODE_SERVER} node {NODE} {architecture}"
+    with locked(FOLDER):
+        stamp = FOLDER / ".installed"
+        if not stamp.exists() or stamp.read_text() != wanted:
+            npm = shutil.which("npm")
+            if npm is None:
+                missing("no npm to install code-server with")
+            try:
+                _install(str(npm), f"{runtime}@{NODE}")
+            except (OSError, subprocess.SubprocessError) as error:
+                missing(f"code-server can't be installed: {reason(error)}")
+            stamp.write_text(wanted)
+    return found
+
+
+def _install(npm: str, runtime: str) -> None:
+    shutil.rmtree(FOLDER / "node_modules", ignore_errors=True)
+    (FOLDER / "package.json").write_text('{"private":true}')
+    plain = [npm, "install", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"]
+    _call([*plain, runtime, f"code-server@{CODE_SERVER}"], FOLDER)
+    _call(plain, FOLDER / "node_modules" / "code-server" / "lib" / "vscode")
+
+
+def _call(command: list[str], cwd: Path) -> None:
+    subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=INSTALL_S)
+
+
+def built_vsix() -> Path:
+    """The extension as users get it, by `make extensions`, which does nothing where nothing changed."""
+    if shutil.which("npm") is None or shutil.which("make") is None:
+        missing("no npm and make to build the extension with")
+    with locked(ROOT / ".cache" / "editors" / "build"):
+        done = subprocess.run(["make", "extensions"], cwd=ROOT, capture_output=True, text=True, timeout=BUILD_S)
+    assert done.returncode == 0, f"make extensions:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    (found,) = (ROOT / "dist").glob("*.vsix")
+    return found
+
+
+def reason(error: Exception) -> str:
+    """The last words of what failed."""
+    if isinstance(error, subprocess.CalledProcessError):
+        lines = [line for line in str(error.stderr).strip().splitlines() if line.strip()]
+        return lines[-1][:300] if lines else f"exit code {error.returncode}"
+    return str(error)[:300]
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Two runs at once must not install into the same folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
