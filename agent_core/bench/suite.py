@@ -1,10 +1,14 @@
-"""The scenarios of the benchmark, and running them one after the other."""
+"""The scenarios of the benchmark, and running them one after the other.
+
+The other packages bring their own by entry points of the group `loopline.scenarios`, each a function like those here.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from agent_core import __version__
@@ -12,6 +16,7 @@ from agent_core.bench import client, emitting, llama, startup
 from agent_core.bench.figures import Figure, write
 from agent_core.errors import UsageError
 
+GROUP = "loopline.scenarios"
 Scenario = Callable[[], Iterable[Figure]]
 
 SCENARIOS: Mapping[str, Scenario] = {
@@ -24,10 +29,11 @@ SCENARIOS: Mapping[str, Scenario] = {
 
 def run(out: Path, only: tuple[str, ...], say: Callable[[str], None]) -> list[Figure]:
     """Run the scenarios (all, or those named in `only`) and write the reports to `out`. `say` takes progress lines."""
-    if unknown := set(only) - set(SCENARIOS):
-        raise UsageError(f"no scenario is named {', '.join(sorted(unknown))}", hint=f"there are {', '.join(SCENARIOS)}")
+    scenarios = {**SCENARIOS, **{entry.name: entry.load() for entry in sorted(entry_points(group=GROUP))}}
+    if unknown := set(only) - set(scenarios):
+        raise UsageError(f"no scenario is named {', '.join(sorted(unknown))}", hint=f"there are {', '.join(scenarios)}")
     figures: list[Figure] = []
-    for name, scenario in SCENARIOS.items():
+    for name, scenario in scenarios.items():
         if only and name not in only:
             continue
         say(f"{name} …")

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.hub_load import Result, run_load
+from dashboard.bench.crowd import Result, run_load
 from tests.support.web import WebProcess, web_process
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.bench.terminal_load import Idle, Load, Opening, measure_apart
 from tests.support.tui_history import days_ending, write_day
-from tests.support.tui_load import Idle, Load, Opening, measure
 
 RATE = 5_000
 MAX_LAG_MS = 100.0
@@ -35,13 +35,13 @@ async def openings(folder: Path, calls_a_day: int, days: int) -> tuple[Opening, 
         write_day(many, midnight, calls_a_day)
     since = f"{midnights[0]:%Y-%m-%d}"
     return (
-        await measure(Opening, "opening", one, since=since, events=events),
-        await measure(Opening, "opening", many, since=since, events=events),
+        await measure_apart(Opening, "opening", one, since=since, events=events),
+        await measure_apart(Opening, "opening", many, since=since, events=events),
     )
 
 
 async def test_a_sample_of_five_thousand_events_a_second(tmp_path: Path) -> None:
-    load = await measure(Load, "under_load", tmp_path, rate=RATE, seconds=3)
+    load = await measure_apart(Load, "under_load", tmp_path, rate=RATE, seconds=3)
     assert load.emitted > 10_000
     check(load, growth_mb=60)
 
@@ -54,8 +54,8 @@ async def test_a_sample_of_a_week_opens_as_a_day_does(tmp_path: Path) -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(300)
 async def test_a_minute_of_five_thousand_events_a_second(tmp_path: Path) -> None:
-    idle = await measure(Idle, "idle", tmp_path, seconds=5)
-    load = await measure(Load, "under_load", tmp_path, rate=RATE, seconds=60)
+    idle = await measure_apart(Idle, "idle", tmp_path, seconds=5)
+    load = await measure_apart(Load, "under_load", tmp_path, rate=RATE, seconds=60)
     check(load, growth_mb=30)
     assert load.cpu_share < 0.6
     print(

@@ -1,4 +1,4 @@
-"""A process that writes a journal at a steady rate: `python -m tests.support.tui_writer STATE_DIR EVENTS_PER_S
+"""A process that writes a journal at a steady rate: `python -m dashboard.bench.journal_writer STATE_DIR EVENTS_PER_S
 SECONDS`. Prints how many events it emitted.
 
 The events are those of turns that go on at once in several sessions, sixteen calls each with progress samples and
@@ -75,7 +75,7 @@ def main(state_dir: Path, rate: int, seconds: float) -> None:
             emitted += 1
         time.sleep(0.01)
     sink.close(10)
-    print(emitted, sink.dropped, sink.lost, flush=True)
+    sys.stdout.write(f"{emitted} {sink.dropped} {sink.lost}\n")
 
 
 if __name__ == "__main__":

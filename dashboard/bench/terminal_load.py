@@ -1,5 +1,5 @@
 """Measures the terminal dashboard under load, in a process of its own: how long it keeps its loop busy, what memory and
-CPU it takes. `measure("under_load", …)` starts that process.
+CPU it takes. `measure_apart("under_load", …)` starts that process.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
         await pilot.press("f")
         watching = asyncio.create_task(_watch(own, wall))
         writer = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "tests.support.tui_writer", str(state_dir), str(rate), str(seconds),
+            sys.executable, "-m", "dashboard.bench.journal_writer", str(state_dir), str(rate), str(seconds),
             stdout=asyncio.subprocess.PIPE,
         )  # fmt: skip
         cpu, started = time.process_time(), time.monotonic()
@@ -142,10 +142,11 @@ _MEASURES: dict[str, Callable[..., Coroutine[Any, Any, Load | Idle | Opening]]] 
 Measured = TypeVar("Measured", Load, Idle, Opening)
 
 
-async def measure(kind: type[Measured], name: str, state_dir: Path, **options: object) -> Measured:
+async def measure_apart(kind: type[Measured], name: str, state_dir: Path, **options: object) -> Measured:
     """Run one of the above in a fresh process, whose collector has nothing else to look through."""
+    told = msgspec.json.encode(options).decode()
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.support.tui_load", name, str(state_dir), msgspec.json.encode(options).decode(),
+        sys.executable, "-m", "dashboard.bench.terminal_load", name, str(state_dir), told,
         stdout=asyncio.subprocess.PIPE, env={**os.environ, "TEXTUAL_ANIMATIONS": "none"},
     )  # fmt: skip
     output, _ = await process.communicate()
@@ -155,4 +156,4 @@ async def measure(kind: type[Measured], name: str, state_dir: Path, **options: o
 
 if __name__ == "__main__":
     found = asyncio.run(_MEASURES[sys.argv[1]](Path(sys.argv[2]), **msgspec.json.decode(sys.argv[3])))
-    print(msgspec.json.encode(found).decode())
+    sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
