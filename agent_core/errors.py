@@ -155,7 +155,15 @@ class ToolError(LooplineError):
 
 
 class EngineError(LooplineError):
+    """`retry_after_s`: the pause that the engine asks for before the next try, None if it does not say."""
+
     code = "engine_failed"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, hint: str | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.retry_after_s = retry_after_s
 
 
 class LimitReached(LooplineError):

@@ -7,6 +7,7 @@ constant time and never logged.
 from __future__ import annotations
 
 import hmac
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from http import HTTPStatus
@@ -24,7 +25,11 @@ class Guard:
     """The decisions. `hosts`: names that may stand in the Host header."""
 
     def __init__(self, keys: Sequence[ApiKey], hosts: Iterable[str]) -> None:
-        self._digests = [(key.name, sha256(key.key.encode()).digest()) for key in keys]
+        self._digests = [
+            (key.name, bytes.fromhex(key.sha256) if key.sha256 else sha256(key.key.encode()).digest()) for key in keys
+        ]
+        self.refused: Counter[str] = Counter({"host": 0, "key": 0})
+        """How many requests and upgrades were refused, by reason."""
         self._hosts = frozenset(_host_name(host) for host in hosts)
 
     def host_allowed(self, header: str | None) -> bool:
@@ -61,12 +66,14 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         if not self._guard.host_allowed(_header(scope, b"host")):
+            self._guard.refused["host"] += 1
             message = "This Host is not served here; allow it with --allowed-host."
             await send_reply(scope, receive, send, HTTPStatus.FORBIDDEN, error_body("host_not_allowed", message))
             return
         if scope["path"] not in OPEN_PATHS:
             name = self._guard.key_name(_header(scope, b"authorization"))
             if name is None:
+                self._guard.refused["key"] += 1
                 body = error_body("invalid_api_key", "No or a wrong API key: send 'Authorization: Bearer KEY'.")
                 headers = [(b"www-authenticate", b"Bearer")]
                 await send_reply(scope, receive, send, HTTPStatus.UNAUTHORIZED, body, headers)

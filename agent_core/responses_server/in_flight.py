@@ -24,6 +24,9 @@ class InFlight:
     def __init__(self) -> None:
         self._running: dict[str, Running] = {}
 
+    def __len__(self) -> int:
+        return len(self._running)
+
     def add(self, response_id: str, owner: str, cancel: Callable[[], Awaitable[None]]) -> None:
         done: asyncio.Future[Response | None] = asyncio.get_running_loop().create_future()
         self._running[response_id] = Running(owner, cancel, done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_core.errors import LooplineError, ServiceError, WireError
 from agent_core.protocol.server_connection import DRAIN_CODE, LIMIT_CODE
 from agent_core.wire.codec import encode
-from agent_core.wire.errors import error_event
+from agent_core.wire.errors import error_event, retry_headers
 from agent_core.wire.events import ErrorEvent
 from agent_core.wire.generated.types import SteerError
 
@@ -36,7 +36,14 @@ def refusal(code: str | None, cause: Exception | None, stream_id: str | None) ->
     if isinstance(cause, WireError):
         return error_event(cause.code, cause.message, param=cause.param, stream_id=stream_id)
     if isinstance(cause, ServiceError):
-        return error_event(cause.code, cause.message, param=cause.param, status=cause.status, stream_id=stream_id)
+        return error_event(
+            cause.code,
+            cause.message,
+            param=cause.param,
+            status=cause.status,
+            stream_id=stream_id,
+            headers=retry_headers(cause.retry_after_s),
+        )
     if isinstance(cause, LooplineError):
         return error_event(cause.code, cause.message, status=500, stream_id=stream_id)
     return error_event("server_error", "The service failed; it is not your request.", stream_id=stream_id)

@@ -9,15 +9,20 @@ from typing import Protocol
 from agent_core.clock import Clock
 from agent_core.errors import StateError
 from agent_core.protocol.server_connection import Policy
+from agent_core.responses_server.auth import Guard
 from agent_core.responses_server.engines.registry import EngineRegistry
 from agent_core.responses_server.in_flight import InFlight
+from agent_core.responses_server.limits import Limits
+from agent_core.responses_server.metrics.counters import Counters
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.settings import ServeSettings
 
 
 class Live(Protocol):
-    """An open connection, or an HTTP request, that can be asked to end."""
+    """An open connection, or an HTTP request, that can be asked to end. `transport`: websocket or http."""
+
+    transport: str
 
     async def drain(self) -> None:
         """Take nothing new, finish what runs, then close."""
@@ -29,6 +34,8 @@ class Service:
 
     `draining`: the service is on its way out and takes nothing new.
 
+    `limits`: of the API keys. `guard`: who is let in at all. `counters`: what `/metrics` shows.
+
     `start_error`: why it can't serve. `failed`: it did not end as it should; its process says so by its exit code.
     """
 
@@ -37,6 +44,9 @@ class Service:
     policy: Policy
     registry: EngineRegistry
     pipeline: Pipeline
+    limits: Limits
+    guard: Guard
+    counters: Counters
     live: set[Live] = field(default_factory=set)
     in_flight: InFlight = field(default_factory=InFlight)
     draining: bool = False
@@ -65,6 +75,7 @@ class Service:
 
     def opened(self, connection: Live) -> None:
         self.live.add(connection)
+        self.counters.connections[connection.transport] += 1
 
     def closed(self, connection: Live) -> None:
         self.live.discard(connection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from agent_core.errors import AuthError, Retry, ServiceError
@@ -43,6 +44,22 @@ CODES: dict[str, CodeRule] = {
     "rate_limit_exceeded": CodeRule(429, _LIMIT, Retry.BACKOFF),
     "server_error": CodeRule(500, _SERVER, Retry.BACKOFF),
     "engine_failed": CodeRule(500, _SERVER, Retry.NEVER),
+    "engine_broke_contract": CodeRule(500, _SERVER, Retry.NEVER),
+    "engine_unavailable": CodeRule(503, _SERVER, Retry.NEVER),
+    "grammar_unreadable": CodeRule(400, _REQUEST, Retry.NEVER, "tools"),
+    "invalid_text_format": CodeRule(400, _REQUEST, Retry.NEVER, "text"),
+    "invalid_tool_schema": CodeRule(400, _REQUEST, Retry.NEVER, "tools"),
+    "malformed_tool_arguments": CodeRule(502, _SERVER, Retry.NEVER),
+    "rollout_mismatch": CodeRule(500, _SERVER, Retry.NEVER),
+    "rollout_unconsumed": CodeRule(500, _SERVER, Retry.NEVER),
+    "rollout_unexpected_call": CodeRule(500, _SERVER, Retry.NEVER),
+    "tool_choice_broken": CodeRule(500, _SERVER, Retry.NEVER),
+    "unsupported_content": CodeRule(400, _REQUEST, Retry.NEVER, "input"),
+    "upstream_auth_refused": CodeRule(502, _SERVER, Retry.NEVER),
+    "upstream_failed": CodeRule(502, _SERVER, Retry.NEVER),
+    "upstream_not_understood": CodeRule(502, _SERVER, Retry.NEVER),
+    "upstream_refused": CodeRule(502, _SERVER, Retry.NEVER),
+    "upstream_unreachable": CodeRule(502, _SERVER, Retry.NEVER),
     "server_is_overloaded": CodeRule(503, _SERVER, Retry.BACKOFF),
     "slow_down": CodeRule(503, _SERVER, Retry.BACKOFF),
     "vector_store_timeout": CodeRule(504, _SERVER, Retry.BACKOFF),
@@ -51,7 +68,8 @@ CODES: dict[str, CodeRule] = {
     "cyber_policy": CodeRule(400, _REQUEST, Retry.NEVER),
     "misalignment_policy_violation": CodeRule(400, _REQUEST, Retry.NEVER),
 }
-"""Codes that the service writes or that real services are known to send."""
+"""Codes that the service and its engines write, or that real services are known to send. What an engine says of its own
+set-up is for a person to mend, so repeating it is of no use."""
 
 STEER_CODES = (
     "response_not_found",
@@ -108,7 +126,7 @@ def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
         status, headers = error.status, error.error.headers or {}
         body: ErrorBody | ResponseError = error.error
     else:
-        status, headers, body = None, {}, error
+        status, headers, body = None, {name.lower(): value for name, value in (error.headers or {}).items()}, error
     code = body.code or body.type or _CODE_BY_STATUS.get(status or 500, "server_error")
     rule = CODES.get(code)
     message = body.message or f"The service answered with {code}."
@@ -122,6 +140,13 @@ def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
         retry=_retry_by_status(status) if rule is None else rule.retry,
         retry_after_s=retry_after_s(headers),
     )
+
+
+def retry_headers(pause_s: float | None) -> dict[str, str] | None:
+    """The headers that ask for a pause, None for none: whole seconds for everyone, milliseconds for who reads them."""
+    if pause_s is None:
+        return None
+    return {"retry-after": str(max(1, math.ceil(pause_s))), "retry-after-ms": str(max(1, math.ceil(pause_s * 1000)))}
 
 
 def retry_after_s(headers: dict[str, str]) -> float | None:

@@ -53,6 +53,8 @@ class ResponseError(Wire, kw_only=True):
     message: str = field(default_factory=str)
     type: str | None = None
     param: str | None = None
+    headers: dict[str, str] | None = None
+    """`retry-after` and the like, as in an `error` frame: an addition of ours, left out where there is nothing."""
     misalignment: Raw | UnsetType = UNSET
 
 

@@ -46,7 +46,10 @@ def as_json(value: object, status: int = 200) -> Response:
 def told(error: LooplineError) -> Response:
     """The error as an HTTP answer, with the status of its code."""
     event = refusal(None, error, None)
-    return as_json({"error": event.error}, event.status or 500)
+    answer = as_json({"error": event.error}, event.status or 500)
+    for name, value in (event.error.headers or {}).items():
+        answer.headers[name] = value
+    return answer
 
 
 async def read_body(receive: Receive) -> bytes:

@@ -21,8 +21,10 @@ from agent_core.responses_server.engines.base import (
     ToolCallStart,
 )
 from agent_core.responses_server.output.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
+from agent_core.responses_server.rollout import Paused, ResponseDone
 from agent_core.responses_server.state.sealing import seal
 from agent_core.wire.codec import encode
+from agent_core.wire.errors import retry_headers
 from agent_core.wire.events import (
     CompactionCompacting,
     OutputItemAdded,
@@ -69,6 +71,7 @@ class Ladder:
         self._stream_id, self._new_id, self._wall_s = stream_id, new_id, wall_s
         self._seal_reasoning = seal_reasoning
         self._sequence = 0
+        self._shown = 0
         self._open: OpenItem | None = None
         self.items: list[Any] = []
         """Closed output items, typed."""
@@ -146,11 +149,17 @@ class Ladder:
         self._settle("cancelled", usage)
         return self._lifecycle(ResponseIncomplete)
 
-    def failed(self, code: str, message: str, usage: Usage | None) -> Frame:
-        """It broke after it was created. Whatever is open is dropped."""
+    def failed(self, code: str, message: str, usage: Usage | None, retry_after_s: float | None = None) -> Frame:
+        """It broke after it was created. Whatever is open is dropped. `retry_after_s`: the pause asked for, if any."""
         self._settle("failed", usage)
-        self.response.error = ResponseError(code=code, message=message)
+        self.response.error = ResponseError(code=code, message=message, headers=retry_headers(retry_after_s))
         return self._lifecycle(ResponseFailed)
+
+    def paused(self) -> Frame:
+        """`response.done` of a rollout: what was said since the last one, and the outputs of its calls are awaited."""
+        output = self.response.output[self._shown :]
+        self._shown = len(self.response.output)
+        return self._events([ResponseDone(response=Paused(id=self.response.id, output=output))])[0]
 
     def timing(self, metrics: dict[str, Any]) -> Frame:
         return self._events([WebsocketTiming(timing_metrics=metrics)])[0]

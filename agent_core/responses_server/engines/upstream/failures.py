@@ -91,7 +91,7 @@ def _answered(error: ServiceError, settings: UpstreamSettings) -> EngineError:
     if code == "model_not_found":
         said += f"; it has no model '{settings.model}', or not at this address"
     wait = f" Please try again in {error.retry_after_s:g}s." if error.retry_after_s is not None else ""
-    return EngineError(f"{said}.{wait}", code=code)
+    return EngineError(f"{said}.{wait}", code=code, retry_after_s=error.retry_after_s)
 
 
 def _sentence(error: LooplineError) -> str:
