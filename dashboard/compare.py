@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from agent_core.telemetry.events import Stage
-from agent_core.telemetry.figures import Figures
+from agent_core.telemetry.figures import Figures, is_good
 from agent_core.telemetry.rollup import Rollup
 from dashboard.format import duration, money, number, percent, rate, size
 
@@ -62,6 +62,7 @@ def _output_rate(figures: Figures) -> float | None:
 
 MEASURES: tuple[Measure, ...] = (
     Measure("turns", "turns", lambda figures: figures.turns, number, "neither"),
+    Measure("goodput", "good turns", lambda figures: figures.goodput, percent, "more"),
     Measure("turn", "turn p50", _percentile("turn_duration", 0.5), duration, "less"),
     Measure("inference", "inference per turn", _stage("inference"), duration, "less"),
     Measure("tools", "tools per turn", _stage("client_tool"), duration, "less"),
@@ -88,11 +89,11 @@ def figures_of_turn(rollup: Rollup, turn: str) -> Figures:
     row = rollup.turns.get(turn)
     if row is None:
         return figures
-    for name in row.calls:
-        call = rollup.calls.get(name)
-        if call is not None and call.status is not None:
+    calls = [call for name in row.calls if (call := rollup.calls.get(name)) is not None]
+    for call in calls:
+        if call.status is not None:
             figures.add_call(call)
-    figures.add_turn(row, good=False)
+    figures.add_turn(row, good=is_good(row, calls, rollup.targets))
     return figures
 
 

@@ -6,21 +6,26 @@ import gc
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from pathlib import Path
 
 from agent_core.clock import Clock, SystemClock
-from agent_core.config import runtime_dir, state_dir
+from agent_core.config import load, runtime_dir, state_dir
 from agent_core.errors import UsageError
+from agent_core.telemetry.figures import Targets
+from agent_core.telemetry.prices import LIST_PRICES
 from dashboard.feed import EventFeed, JournalFollower, Replay
+from dashboard.state import State
 
 
 def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:
     """Run the terminal dashboard until it is quit; the exit code.
 
     `replay` plays a journal or an NDJSON export again, `speed` times as fast (0: at once). `hub` follows a team hub.
-    None for both: the journals of this machine. Raises `UsageError` and `StateError` before anything is drawn.
+    None for both: the journals of this machine. What a good turn is, and own prices, come from the user's
+    configuration. Raises `UsageError`, `ConfigError` and `StateError` before anything is drawn.
     """
-    from dashboard.tui.app import Dashboard
+    from dashboard.tui.app import MAX_TURNS, Dashboard
     from dashboard.tui.control import ControlLink
 
     if replay is not None and hub is not None:
@@ -29,7 +34,10 @@ def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:
         raise UsageError(f"--speed is from 0 (at once) to 10000, not {speed:g}")
     open_feed, source = feed_of(replay=replay, speed=speed, hub=hub, clock=SystemClock())
     control = None if replay is not None or hub is not None else ControlLink(runtime_dir(os.environ))
-    app = Dashboard(open_feed, zone=local_zone(), source=source, control=control)
+    settings = load().settings
+    prices = LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings")
+    new_state = partial(State, prices=prices, targets=Targets(**settings.targets), max_turns=MAX_TURNS)
+    app = Dashboard(open_feed, zone=local_zone(), source=source, control=control, new_state=new_state)
     calm_collector()
     return app.run() or app.return_code or 0
 

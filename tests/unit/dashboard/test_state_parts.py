@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.figures import Figures
+from agent_core.telemetry.figures import Figures, Targets
 from dashboard.compare import compare, figures_of_turn
 from dashboard.glossary import GLOSSARY
 from dashboard.state import State
@@ -151,6 +151,13 @@ def test_turns_are_compared_measure_by_measure() -> None:
     assert change is not None and abs(change + 9 / 11) < 1e-9
     assert found["out"].verdict == "unknown", "more output is neither better nor worse"
     assert compare(Figures(), figures_of_turn(state.rollup, "turn_unknown")) == compare(Figures(), Figures())
+
+
+def test_a_turn_is_good_by_the_targets_of_the_user() -> None:
+    """Without targets a turn is good that completed."""
+    for targets, good in ((None, 1.0), (Targets(ttft_ms=0.001), 0.0)):
+        state = State(targets=targets).apply_all(FEED)
+        assert figures_of_turn(state.rollup, "turn_rename").goodput == good
 
 
 def test_models_are_groups_of_their_own() -> None:
