@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from playwright.async_api import Browser, Frame, Locator, Page, Request, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.cli import environment
 from tests.support.vscode_install import Editor
@@ -160,26 +161,30 @@ class Window:
 
     async def command(self, title: str) -> None:
         """Run a command by its title in the palette, `Category: Title`."""
-        await self.page.keyboard.press("F1")
-        entry = self.page.locator(".quick-input-widget input.input")
-        await expect(entry).to_be_visible()
-        await entry.fill(f">{title}")
-        row = self.page.locator(".quick-input-list .monaco-list-row", has_text=title).first
-        await expect(row).to_be_visible()
-        await self.page.keyboard.press("Enter")
+        await self._pick("F1", f">{title}", title)
 
     async def open(self, name: str) -> Locator:
         """Open a file of the folder by its name; the editor of it."""
-        await self.page.keyboard.press("Control+P")
-        entry = self.page.locator(".quick-input-widget input.input")
-        await expect(entry).to_be_visible()
-        await entry.fill(name)
         base = name.rpartition("/")[2]
-        await expect(self.page.locator(".quick-input-list .monaco-list-row", has_text=base).first).to_be_visible()
-        await self.page.keyboard.press("Enter")
-        tab = self.page.locator(f'.tab[data-resource-name="{base}"]')
-        await expect(tab.first).to_be_visible()
+        await self._pick("Control+P", name, base)
+        await expect(self.page.locator(f'.tab[data-resource-name="{base}"]').first).to_be_visible()
         return self.page.locator(".editor-instance .monaco-editor").first
+
+    async def _pick(self, keys: str, text: str, row: str) -> None:
+        """Choose by the quick input. It closes when something else takes the focus; then it is opened again."""
+        entry = self.page.locator(".quick-input-widget input.input")
+        found = self.page.locator(".quick-input-list .monaco-list-row", has_text=row).first
+        for _ in range(4):
+            await self.page.keyboard.press(keys)
+            try:
+                await entry.fill(text, timeout=WAIT_MS / 4)
+                await found.wait_for(state="visible", timeout=WAIT_MS / 4)
+            except PlaywrightTimeout:
+                await self.page.keyboard.press("Escape")
+                continue
+            await self.page.keyboard.press("Enter")
+            return
+        raise AssertionError(f"the quick input has no {row!r} for {text!r}")
 
     async def go_to_line(self, line: int) -> None:
         await self.page.keyboard.press("Control+G")
