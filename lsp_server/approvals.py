@@ -33,7 +33,7 @@ class Asker:
     async def _ask(self, question: Question) -> Decision:
         if not self._client.has("approvals"):
             try:
-                title = await self._client.choose(lsp.MessageType.Warning, words(question), list(TITLES))
+                title = await self._client.choose(lsp.MessageType.Warning, words(question), titles(question))
             except ClientGone:
                 raise
             except ClientRefused:
@@ -42,6 +42,11 @@ class Asker:
                 return TITLES.get(title or "", "deny")
         await asyncio.get_running_loop().create_future()
         raise AssertionError("never set")
+
+
+def titles(question: Question) -> list[str]:
+    """What may be answered; "always" only where it would be kept."""
+    return [title for title, decision in TITLES.items() if question.always or decision != "always"]
 
 
 def words(question: Question) -> str:

@@ -94,17 +94,12 @@ class Desk:
         live.warm()
         return live
 
-    async def for_turn(self, session_id: str | None) -> LiveSession:
+    async def for_turn(self, session_id: str | None) -> AnySession:
         """Where a new turn goes: the named session, else the one of the latest turn, else a new one."""
         wanted = session_id or self.current
         session = await self.find(wanted) if wanted is not None else self.new()
-        if isinstance(session, RemoteSession):
-            raise UsageError(
-                f"session {session.id} is hosted by another process",
-                code="session_elsewhere",
-                hint="start the turn there, or steer the one that runs",
-            )
-        session.take(self._server)
+        if isinstance(session, LiveSession):
+            session.take(self._server)
         return session
 
     def leave(self) -> None:
@@ -118,7 +113,7 @@ class Desk:
     async def _attach(self, session_id: str, socket: str | None) -> RemoteSession:
         if socket is None:
             raise ControlError(f"session {session_id} is hosted by a process that offers no control socket")
-        remote = RemoteSession(session_id, Path(socket), self._taken_over)
+        remote = RemoteSession(session_id, Path(socket), self._taken_over, self._process.clock)
         await remote.attach()
         self._process.sessions[session_id] = remote
         self._watch(remote)
@@ -138,11 +133,15 @@ class Desk:
             except LooplineError:
                 await self._process.clock.sleep(0.1 * (attempt + 1))
                 continue
+            waiting = remote.waiting
             if isinstance(session, LiveSession):
                 watched = {asked.turn for asked in remote.turns}
                 session.turns = [asked for asked in session.turns if asked.turn not in watched] + remote.turns
                 self._server.events.put(SessionHosting(session_id=remote.id, state="live", text="taken over"))
+            for asked in waiting:
+                session.enqueue(asked)
             return
+        remote.give_up()
 
     def _adopt(self, live: LiveSession) -> None:
         self._process.sessions[live.id] = live
@@ -277,6 +276,8 @@ def approvals_of(session: AnySession) -> list[Approval]:
                 kind=info.kind,
                 name=info.name,
                 subject=info.subject,
+                rule=info.rule,
+                always=info.always,
             )
             for info in session.approvals.values()
         ]

@@ -25,6 +25,7 @@ from agent_core.tools.workspace import Documents, OpenDocument
 from lsp_server.client_errors import ClientError
 from lsp_server.protocol import Steered
 from lsp_server.protocol_events import AnyEvent, TurnStatus
+from lsp_server.translate import title_of
 
 log = logging.getLogger(__name__)
 
@@ -117,9 +118,14 @@ class LiveSession:
     def start(self, task: str, title: str) -> Asked:
         asked = Asked(turn=new_id("turn"), title=title, task=task, started=rfc3339(self._clock.wall_ns()))
         self.title = self.title or title
-        self.turns.append(asked)
-        self._wanted.put_nowait(asked)
+        self.enqueue(asked)
         return asked
+
+    def enqueue(self, asked: Asked) -> None:
+        """A turn that waits for those before it."""
+        if self.turn(asked.turn) is None:
+            self.turns.append(asked)
+        self._wanted.put_nowait(asked)
 
     def knows(self, turn: str) -> bool:
         """Whether it is a turn, or the undoing of one, of this session."""
@@ -204,6 +210,9 @@ class LiveSession:
         return await self.owner.diagnostics(path) if self.owner is not None else ()
 
     def publish(self, update: Update) -> None:
+        if isinstance(update, TurnBegan) and self.turn(update.turn) is None:  # another process started it
+            title, now = title_of(update.task), rfc3339(self._clock.wall_ns())
+            self.turns.append(Asked(turn=update.turn, title=title, task=title, started=now, status="running"))
         if isinstance(update, TurnEnded) and (asked := self.turn(update.turn)) is not None:
             asked.status, asked.text = update.status, update.text
         elif isinstance(update, TurnUndone) and update.undo is not None:
@@ -222,6 +231,7 @@ class LiveSession:
         try:
             while True:
                 asked = await self._wanted.get()
+                await self._until_idle()
                 try:
                     await self._open()
                 except LooplineError as error:
@@ -243,10 +253,16 @@ class LiveSession:
         self._stack, self._stale = AsyncExitStack(), False
         self.hosted = await self._stack.enter_async_context(self._opener(self))
 
+    async def _until_idle(self) -> None:
+        """Another process may have started a turn in the meantime."""
+        while self.hosted is not None and (running := self.hosted.session.running) is not None:
+            await asyncio.wait({running.done})
+
     async def _turn(self, asked: Asked | None) -> None:
         """Run it, unless it was cancelled before its time."""
         if asked is None or asked.status != "queued" or self.hosted is None:
             return
+        await self._until_idle()
         asked.status = "running"
         handle = self.hosted.session.start_turn(asked.task, turn_id=asked.turn)
         await asyncio.wait({handle.done})

@@ -91,6 +91,10 @@ class Buffers:
                 found[path] = state
         return found
 
+    def unsaved(self) -> bool:
+        """Whether a document of the workspace holds what its file does not."""
+        return any(document.edited and self.path_for(document) is not None for document in self._documents.all())
+
     async def replace(self, path: str, base_version: int, content: str) -> bool:
         document = self._find(path)
         if document is None:

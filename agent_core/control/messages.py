@@ -46,7 +46,8 @@ class ControlError(StateError):
 
 
 class ApprovalInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """An open approval. `subject` is what is asked for, e.g. the command line: content, which stays on the machine."""
+    """An open approval. `subject` is what is asked for, e.g. the command line: content, which stays on the machine.
+    `rule` says why it is asked. `always` False: the answer "always" would count for this time only."""
 
     approval: str
     turn: str
@@ -55,6 +56,8 @@ class ApprovalInfo(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     opened: str
     """RFC 3339."""
+    rule: str = ""
+    always: bool = True
 
 
 class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):

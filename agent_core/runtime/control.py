@@ -155,6 +155,8 @@ def _info(hosted: HostedSession) -> SessionInfo:
             name=pending.question.name,
             subject=pending.question.subject,
             opened=rfc3339(pending.opened_ns),
+            rule=pending.question.rule,
+            always=pending.question.always,
         )
         for pending in session.questions.pending()
     )

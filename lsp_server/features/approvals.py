@@ -39,7 +39,14 @@ def register(server: LoopServer) -> None:
             raise UsageError(f"there is no approval {asked.approval_id[:80]!r}", code="unknown_approval")
 
     async def ask(remote: RemoteSession, info: ApprovalInfo) -> None:
-        question = Question(approval=info.approval, kind=cast(Kind, info.kind), name=info.name, subject=info.subject)
+        question = Question(
+            approval=info.approval,
+            kind=cast(Kind, info.kind),
+            name=info.name,
+            subject=info.subject,
+            rule=info.rule,
+            always=info.always,
+        )
         try:
             with contextlib.suppress(LooplineError):  # it was answered elsewhere, or one of the two is gone
                 await remote.answer(info.approval, await server.ask(question))

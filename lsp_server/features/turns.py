@@ -11,6 +11,7 @@ from agent_core.errors import UsageError
 from lsp_server.context import compose
 from lsp_server.live import LiveSession
 from lsp_server.protocol import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
+from lsp_server.remote import RemoteSession
 from lsp_server.translate import title_of
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ def register(server: LoopServer) -> None:
 
     async def undo(asked: TurnId, token: int | str | None) -> None:
         for session in server.desk.sessions.values():
-            if isinstance(session, LiveSession) and session.knows(asked.turn_id):
+            if not session.knows(asked.turn_id):
+                continue
+            if isinstance(session, LiveSession):
                 session.take(server)
                 session.undo(asked.turn_id)
-                return
+            else:
+                server.spawn(session.undo(asked.turn_id), "undo elsewhere")
+            return
         server.desk.session_of_turn(asked.turn_id)
-        raise UsageError(
-            "the session is hosted by another process", code="session_elsewhere", hint="undo the turn there"
-        )
 
     def updated(session: str, update: up.Update) -> None:
         if isinstance(update, up.TurnUndone):
@@ -74,11 +76,16 @@ async def start_turn(server: LoopServer, asked: TurnStart, token: int | str | No
         raise UsageError("the task is empty", hint="say what to do")
     document = server.documents.get(asked.text_document.uri) if asked.text_document is not None else None
     pseudo = server.buffers.path_for(document) if document is not None else None
-    live = await server.desk.for_turn(asked.session_id)
-    turn = live.start(compose(asked, server.documents, pseudo, server.roots), title_of(asked.task))
+    session = await server.desk.for_turn(asked.session_id)
+    if isinstance(session, RemoteSession) and server.buffers.unsaved():
+        text = (
+            "Loopline: the session runs in another process, which sees what is saved; this editor has unsaved changes."
+        )
+        server.client.message(lsp.MessageType.Info, text)
+    turn = session.start(compose(asked, server.documents, pseudo, server.roots), title_of(asked.task))
     for hook in server.when_asked:
-        hook(live.id, turn, token)
-    return TurnStarted(session_id=live.id, turn_id=turn.turn)
+        hook(session.id, turn, token)
+    return TurnStarted(session_id=session.id, turn_id=turn.turn)
 
 
 async def cancel_turn(server: LoopServer, turn: str) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import Json, LspClient, RpcError, stdio
+from tests.support.lsp_client import Json, LspClient, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
@@ -92,17 +92,62 @@ async def test_a_question_that_comes_later_is_asked_in_both_and_answered_at_the_
     assert not (root / "ran.txt").exists()
 
 
-async def test_the_second_may_cancel_but_not_start(pair: Pair, model: Puppet) -> None:
+async def test_a_turn_of_the_second_waits_for_the_one_that_runs(pair: Pair, root: Path, model: Puppet) -> None:
     started = await pair.host.command("loopline.turn.start", {"task": steps({"hold": "a"})})
     await model.reached("a")
     await attached(pair, started["sessionId"])
-    with pytest.raises(RpcError) as caught:
-        await pair.other.command("loopline.turn.start", {"task": "x", "sessionId": started["sessionId"]})
-    assert "hosted by another process" in caught.value.message
+    edit = {"call": "edit", "args": {"path": "sums.py", "old": "a - b", "new": "a + b"}}
+    task = steps(edit, {"text": "second"})
+    second = await pair.other.command("loopline.turn.start", {"task": task}, "my-token")
+    assert second["sessionId"] == started["sessionId"]
+    third = await pair.other.command("loopline.turn.start", {"task": steps({"text": "third"})})
+    await pair.other.command("loopline.turn.cancel", {"turnId": third["turnId"]})
+    assert (await pair.other.event("turn.finished", turnId=third["turnId"]))["status"] == "cancelled"
+    assert pair.other.events("turn.started", turnId=second["turnId"]) == []
+
     await pair.other.command("loopline.turn.cancel", {"turnId": started["turnId"]})
     for client in (pair.host, pair.other):
         end = await client.event("turn.finished", timeout_s=2, turnId=started["turnId"])
         assert end["status"] == "cancelled"
+    for client in (pair.host, pair.other):
+        end = await client.event("turn.finished", turnId=second["turnId"])
+        assert (end["status"], end["text"]) == ("completed", "second")
+    assert "a + b" in (root / "sums.py").read_text()
+    listed = (await pair.host.command("loopline.session.list", {}))["sessions"][0]
+    assert [turn["status"] for turn in listed["turns"]] == ["cancelled", "completed"]
+    bars = [message["params"]["value"]["kind"] for message in pair.other.of("$/progress")
+            if message["params"]["token"] == "my-token"]  # fmt: skip
+    assert (bars[0], bars[-1]) == ("begin", "end")
+
+
+async def test_the_second_sees_figures_and_undoes(pair: Pair, root: Path) -> None:
+    before = (root / "sums.py").read_text()
+    session = (await pair.host.turn(steps({"text": "first"})))["sessionId"]
+    await attached(pair, session)
+    edit = {"call": "edit", "args": {"path": "sums.py", "old": "a - b", "new": "a + b"}}
+    turn = (await pair.host.turn(steps(edit, {"text": "edited"}), sessionId=session))["turnId"]
+    call = await pair.other.event("call", turnId=turn, status="completed", number=2)
+    assert call["ttftMs"] > 0 and call["reuse"] == "reused"
+    stages = await pair.other.event("stages", turnId=turn, running=False)
+    assert stages["calls"] == 2 and stages["stagesMs"]["client_tool"] >= 0
+    assert (root / "sums.py").read_text() != before
+    await pair.other.command("loopline.turn.undo", {"turnId": turn})
+    undone = await pair.other.event("turn.undone", turnId=turn)
+    assert undone["restored"] == ["sums.py"] and (root / "sums.py").read_text() == before
+    await pair.other.command("loopline.turn.undo", {"turnId": undone["undoId"]})
+    again = await pair.host.event("turn.undone", turnId=undone["undoId"])
+    assert again["restored"] == ["sums.py"] and "a + b" in (root / "sums.py").read_text()
+
+
+async def test_what_waits_is_done_by_whoever_takes_over(pair: Pair, root: Path, model: Puppet) -> None:
+    started = await pair.host.command("loopline.turn.start", {"task": steps({"hold": "a"})})
+    await model.reached("a")
+    await attached(pair, started["sessionId"])
+    second = await pair.other.command("loopline.turn.start", {"task": steps({"text": "done here"})})
+    assert pair.host.process is not None
+    os.kill(pair.host.process.pid, signal.SIGKILL)
+    end = await pair.other.event("turn.finished", turnId=second["turnId"])
+    assert (end["status"], end["text"]) == ("completed", "done here")
 
 
 async def test_the_second_takes_over_from_a_killed_host(pair: Pair, root: Path, model: Puppet) -> None:
