@@ -21,6 +21,8 @@ Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
 CompactBy = Literal["auto", "service", "local"]
 SandboxChoice = Literal["auto", "off"]
+ServeLogLevel = Literal["debug", "info", "warning", "error"]
+ServeLogFormat = Literal["json", "text"]
 
 TARGETS = ("ttft_ms", "tpot_ms", "overhead_ms", "turn_ms")
 """What a target can be set for: time to first token, time per output token, overhead of a call, a whole turn."""
@@ -60,6 +62,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     compact_by: CompactBy = "auto"
     prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     engines: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    serve_keys: str | None = None
+    serve_connections: int = 0
+    serve_requests_per_minute: int = 0
+    serve_tokens_per_minute: int = 0
+    serve_log_level: ServeLogLevel = "warning"
+    serve_log_format: ServeLogFormat = "json"
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -211,6 +219,18 @@ SETTINGS: tuple[Setting, ...] = (
             expected="tables, one per model", doc="Own prices, dollars per million tokens: input, output, cached."),
     Setting(key="engines", field="engines", parse=_tables,
             expected="tables, one per engine", doc="Settings of the service's engines, by name."),
+    Setting(key="serve.keys", field="serve_keys", parse=_text, expected="a path",
+            doc="`serve`: TOML file of API keys, a table [NAME] each: key or sha256, and limits of its own."),
+    Setting(key="serve.connections", field="serve_connections", parse=_count,
+            expected="a whole number, 0 or more", doc="`serve`: sockets and running requests of a key. 0: no limit."),
+    Setting(key="serve.requests_per_minute", field="serve_requests_per_minute", parse=_count,
+            expected="a whole number, 0 or more", doc="`serve`: requests of a key in a minute. 0: no limit."),
+    Setting(key="serve.tokens_per_minute", field="serve_tokens_per_minute", parse=_count,
+            expected="a whole number, 0 or more", doc="`serve`: tokens of a key in a minute. 0: no limit."),
+    Setting(key="serve.log_level", field="serve_log_level", parse=_choice(get_args(ServeLogLevel)),
+            expected="debug, info, warning or error", doc="`serve`: what is told on stderr; info: each response."),
+    Setting(key="serve.log_format", field="serve_log_format", parse=_choice(get_args(ServeLogFormat)),
+            expected="json or text", doc="`serve`: form of a line on stderr."),
 )  # fmt: skip
 
 _BY_KEY = {setting.key: setting for setting in SETTINGS}

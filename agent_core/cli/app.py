@@ -96,8 +96,39 @@ def serve(
     port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 0,
     api_key: Annotated[
         str | None,
-        typer.Option(metavar="K", help="Key that clients send. [default: LOOPLINE_API_KEY, else random, shown once]"),
+        typer.Option(metavar="K", help="Key that clients send. [default: LOOPLINE_API_KEY; without any: random, shown "
+                     "once]"),
     ] = None,
+    keys: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Named keys, a TOML table [NAME] each: key or sha256, and limits of its own: "
+                     "connections, requests_per_minute, tokens_per_minute. More by LOOPLINE_API_KEYS=NAME=KEY,…; "
+                     "config serve.keys."),
+    ] = None,
+    connections: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="WebSockets and running requests of a key at once; 0: no limit. Above it: 429 "
+                     "with retry-after. Config serve.connections. [default: 0]"),
+    ] = None,
+    requests_per_minute: Annotated[
+        int | None, typer.Option(metavar="N", help="Requests of a key; config serve.requests_per_minute. [default: 0]")
+    ] = None,
+    tokens_per_minute: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Input and output tokens of a key, taken when a response ends; config "
+                     "serve.tokens_per_minute. [default: 0]"),
+    ] = None,
+    log_level: Annotated[
+        str | None,
+        typer.Option(metavar="debug|info|warning|error", help="What is told on stderr, never bodies or keys; info: a "
+                     "line per response. Config serve.log_level. [default: warning]"),
+    ] = None,
+    log_format: Annotated[
+        str | None, typer.Option(metavar="json|text", help="Form of a line; config serve.log_format. [default: json]")
+    ] = None,
+    shutdown_grace_s: Annotated[
+        float, typer.Option(help="How long running responses may go on after SIGTERM or SIGINT.")
+    ] = 10.0,
     ready_file: Annotated[
         Path | None, typer.Option(metavar="F", help="Written once listening: url and pid as JSON.")
     ] = None,
@@ -113,14 +144,18 @@ def serve(
     rollout: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the model `scripted` plays.")
     ] = None,
+    enable_rollout: Annotated[
+        bool, typer.Option("--enable-rollout", help="Offer one long response per rollout (an experiment).")
+    ] = False,
     engine: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=SPEC", help="A further model: llama:PATH.gguf, or upstream:URL#MODEL; repeatable."),
     ] = None,
     without: Annotated[
         str | None,
-        typer.Option(metavar="FEATURE,…", help="Switch mechanisms off, to measure what they give: "
-                     "render-cache, screen-incremental, route-cache, settle-overlap, digest."),
+        typer.Option(metavar="FEATURE,…", help="Switch mechanisms off, to measure what they give: state, digest, "
+                     "screen-incremental, screen-overlap, render-cache, item-lru, late-render, route-cache, "
+                     "settle-overlap; all."),
     ] = None,
     parent_pipe: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:  # fmt: skip
@@ -138,8 +173,16 @@ def serve(
         keepalive_s=keepalive_s,
         websocket=not no_websocket,
         rollout=rollout,
+        enable_rollout=enable_rollout,
         engines=tuple(engine or ()),
         without=without,
+        keys=keys,
+        connections=connections,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        log_level=log_level,
+        log_format=log_format,
+        shutdown_grace_s=shutdown_grace_s,
         parent_pipe=parent_pipe,
     )
     sys.exit(serve_command(options))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import secrets
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from agent_core.config import load, state_dir
+from agent_core.cli.serve_keys import ONE_KEY, read_keys
+from agent_core.config import Settings, load, state_dir
 from agent_core.errors import ConfigError, UsageError
-from agent_core.responses_server.settings import ApiKey, ServeSettings
+from agent_core.responses_server.settings import FEATURES, ApiKey, KeyLimits, ServeSettings
 
 UPSTREAM_KEY: Final = "LOOPLINE_UPSTREAM_KEY"
 """Variable with the key for `upstream` engines that have none of their own in the configuration."""
@@ -35,8 +34,16 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     keepalive_s: float
     websocket: bool
     rollout: Path | None
+    enable_rollout: bool
     engines: tuple[str, ...]
     without: str | None
+    keys: Path | None
+    connections: int | None
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+    log_level: str | None
+    log_format: str | None
+    shutdown_grace_s: float
     parent_pipe: int | None
 
 
@@ -44,10 +51,25 @@ def serve_command(options: ServeOptions) -> int:
     """Serve until a signal; returns the exit code. Raises ConfigError for options that can't be."""
     from agent_core.responses_server.app import serve
 
-    engines, engine_options = read_engines(options.engines, load().settings.engines, os.environ)
+    flags = {
+        "serve_keys": str(options.keys) if options.keys is not None else None,
+        "serve_connections": options.connections,
+        "serve_requests_per_minute": options.requests_per_minute,
+        "serve_tokens_per_minute": options.tokens_per_minute,
+        "serve_log_level": options.log_level,
+        "serve_log_format": options.log_format,
+    }
+    chosen = load(flags=flags).settings
+    engines, engine_options = read_engines(options.engines, chosen.engines, os.environ)
+    keys, limits = _access(options, chosen)
     return serve(
         ServeSettings(
-            api_keys=(ApiKey("default", _key(options.api_key)),),
+            api_keys=keys,
+            key_limits=limits,
+            prices=chosen.prices,
+            log_level=chosen.serve_log_level,
+            log_format=chosen.serve_log_format,
+            shutdown_grace_s=options.shutdown_grace_s,
             host=options.host,
             port=options.port,
             ready_file=options.ready_file,
@@ -59,9 +81,10 @@ def serve_command(options: ServeOptions) -> int:
             keepalive_s=options.keepalive_s,
             websocket=options.websocket,
             rollout_file=options.rollout,
+            enable_rollout=options.enable_rollout,
             engines=engines,
             engine_options=engine_options,
-            without=frozenset(name.strip() for name in (options.without or "").split(",") if name.strip()),
+            without=read_features(options.without or ""),
         )
     )
 
@@ -97,10 +120,22 @@ def read_engines(
     return specs, options
 
 
-def _key(given: str | None) -> str:
-    """The key that clients must send: the option, else the environment's, else a fresh one, shown once on stderr."""
-    key = given or os.environ.get("LOOPLINE_API_KEY", "").strip()
-    if not key:
-        key = secrets.token_urlsafe(32)
-        print(f"loopline: clients send this key: {key}", file=sys.stderr)  # noqa: T201
-    return key
+def read_features(given: str) -> frozenset[str]:
+    """Names out of a comma-separated list; `all` is each feature."""
+    names = frozenset(name.strip() for name in given.split(",") if name.strip())
+    return (names - {"all"}) | frozenset(FEATURES) if "all" in names else names
+
+
+def _access(options: ServeOptions, chosen: Settings) -> tuple[tuple[ApiKey, ...], KeyLimits]:
+    """Keys and their limits. A service that is part of a session (it watches its parent) has that session's key only,
+    and no limits: those are for a service that several people use."""
+    if options.parent_pipe is not None:
+        one = {ONE_KEY: os.environ.get(ONE_KEY, "")}
+        return read_keys(options.api_key, None, one, KeyLimits()), KeyLimits()
+    limits = KeyLimits(
+        connections=chosen.serve_connections,
+        requests_per_minute=chosen.serve_requests_per_minute,
+        tokens_per_minute=chosen.serve_tokens_per_minute,
+    )
+    file = Path(chosen.serve_keys).expanduser() if chosen.serve_keys is not None else None
+    return read_keys(options.api_key, file, os.environ, limits), limits

@@ -21,9 +21,14 @@ from agent_core.responses_server.auth import AuthMiddleware, Guard
 from agent_core.responses_server.engines.registry import build_registry
 from agent_core.responses_server.http.context import Contexts
 from agent_core.responses_server.http.exchange import ResponsesEndpoint
+from agent_core.responses_server.http.metrics import Metrics
 from agent_core.responses_server.http.probes import Probes
 from agent_core.responses_server.http.replies import as_json
 from agent_core.responses_server.http.stored import StoredResponses
+from agent_core.responses_server.ledger.ledgers import make_ledger
+from agent_core.responses_server.limits import Limits
+from agent_core.responses_server.logs import logging_to_stderr
+from agent_core.responses_server.metrics.counters import Counters
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.process import run_process
 from agent_core.responses_server.rendering import Renderer
@@ -38,9 +43,13 @@ from agent_core.responses_server.tokenizer import Tokenizer
 from agent_core.responses_server.websocket import WebSocketEndpoint
 from agent_core.telemetry.emitter import Emitter, NullSink, Sink
 from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.prices import LIST_PRICES
 from agent_core.telemetry.source import new_source
 
 log = logging.getLogger(__name__)
+
+UNSETTLED_NAMED = 50
+"""Unsettled responses named in the log; the ledger has all of them."""
 
 
 def build_service(
@@ -54,24 +63,42 @@ def build_service(
     tokenizer = Tokenizer()
     store = make_store(settings, clock)
     emitter = Emitter(sink or NullSink(), clock, source or new_source())
+    registry = build_registry(settings, clock)
+    counters = Counters(lambda: registry.names)
+    limits = Limits(settings.limits_of_keys(), lambda: clock.mono_ns() / 1e9)
     pipeline = Pipeline(
         clock=clock,
         store=store,
         validator=Validator(known_tools=settings.has("digest")),
         screens=Screens([MediaScreen()]),
-        renderer=Renderer(tokenizer, keep=settings.has("render-cache")),
+        renderer=Renderer(tokenizer, keep=settings.has("render-cache"), keep_texts=settings.has("item-lru")),
         tokenizer=tokenizer,
-        settlement=Settlement(store, emitter, overlap=settings.has("settle-overlap")),
+        settlement=Settlement(
+            store,
+            make_ledger(settings, emitter.source, clock),
+            emitter,
+            clock=clock,
+            limits=limits,
+            counters=counters,
+            prices=LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "serve"),
+            overlap=settings.has("settle-overlap"),
+        ),
+        keep_state=settings.has("state"),
         keep_tokens=settings.has("render-cache"),
         keep_screens=settings.has("screen-incremental"),
+        overlap_screens=settings.has("screen-overlap"),
+        late_render=settings.has("late-render"),
     )
     policy = Policy(life_s=settings.connection_minutes * 60, keepalive_s=settings.keepalive_s)
     return Service(
         settings=settings,
         clock=clock,
         policy=policy,
-        registry=build_registry(settings, clock),
+        registry=registry,
         pipeline=pipeline,
+        limits=limits,
+        guard=Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts)),
+        counters=counters,
     )
 
 
@@ -81,12 +108,12 @@ def build_app(
     """The ASGI app; its Service is in `app.state.service`. Takes what `build_service` takes. Raises ConfigError."""
     service = build_service(settings, sink=sink, source=source, clock=clock)
     probes, stored, contexts = Probes(service), StoredResponses(service), Contexts(service)
-    guard = Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts))
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             await service.pipeline.store.open()
+            await _open_ledger(service)
         except StateError as error:
             service.start_error = error
         loading = asyncio.create_task(_load(service))
@@ -110,8 +137,9 @@ def build_app(
             Route("/v1/models/{model:path}", probes.model),
             Route("/healthz", probes.health),
             Route("/readyz", probes.ready),
+            Route("/metrics", Metrics(service).show),
         ],
-        middleware=[Middleware(AuthMiddleware, guard=guard)],
+        middleware=[Middleware(AuthMiddleware, guard=service.guard)],
         exception_handlers={HTTPException: _not_served},
         lifespan=lifespan,
     )
@@ -124,8 +152,9 @@ def serve(settings: ServeSettings) -> int:
     source = new_source()
     journal = JournalSink(settings.state_dir, source) if settings.state_dir is not None else None
     try:
-        app = build_app(settings, sink=journal, source=source)
-        return run_process(settings, app, app.state.service)
+        with logging_to_stderr(settings.log_level, settings.log_format):
+            app = build_app(settings, sink=journal, source=source)
+            return run_process(settings, app, app.state.service)
     finally:
         if journal is not None:
             journal.close()
@@ -141,6 +170,19 @@ async def _not_served(request: Request, error: Exception) -> Response:
     for name, value in (getattr(error, "headers", None) or {}).items():
         answer.headers[name] = value
     return answer
+
+
+async def _open_ledger(service: Service) -> None:
+    """Report and close what a killed process left. Raises StateError."""
+    left = await service.pipeline.settlement.ledger.open()
+    service.counters.unsettled = len(left)
+    if left:
+        fields = {
+            "count": len(left),
+            "responses": [intent.response_id for intent in left[:UNSETTLED_NAMED]],
+            "processes": sorted({intent.process for intent in left}),
+        }
+        log.warning("a killed process left responses; they are closed as unsettled", extra={"fields": fields})
 
 
 async def _load(service: Service) -> None:
@@ -159,5 +201,10 @@ async def _close(service: Service) -> None:
         log.error("an engine ended badly: %s", error.message)
         service.failed = True
     finally:
+        try:
+            await pipeline.settlement.ledger.close()
+        except StateError as error:
+            log.error("the ledger could not be settled: %s; the next start will report it", error.code)
+            service.failed = True
         await pipeline.store.close()
         pipeline.renderer.close()

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from agent_core.errors import Retry, ServiceError
 from agent_core.responses_server.settings import KeyLimits
 
+LEAST_PAUSE_S = 0.001
+"""Less than this is no pause: who waited as long as asked is let in, whatever was rounded."""
 CONNECTION_PAUSE_S = 1.0
 """The pause asked for where a connection has to close first: nobody knows when."""
 
@@ -29,7 +31,8 @@ class Bucket:
         """Seconds until there is 1 in it, 0 if there is."""
         self._level = min(self._most, self._level + (now_s - self._at_s) * self._per_s)
         self._at_s = now_s
-        return max(0.0, (1.0 - self._level) / self._per_s)
+        wait_s = (1.0 - self._level) / self._per_s
+        return wait_s if wait_s > LEAST_PAUSE_S else 0.0
 
     def take(self, count: int) -> None:
         """Also what is not there."""

@@ -35,7 +35,7 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         entry = _entry(record)
-        head = f"{entry.pop('time')} {entry.pop('level')} {entry.pop('event')}"
+        head = " ".join((entry.pop("time"), entry.pop("level"), entry.pop("event").replace("\n", "\\n")))
         entry.pop("logger")
         return " ".join([head, *(f"{name}={_short(value)}" for name, value in entry.items())])
 

@@ -9,39 +9,41 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_core.clock import Clock
-from agent_core.errors import ConnectionLost, LooplineError, ServiceError
+from agent_core.errors import ConnectionLost, EngineError, LooplineError, ServiceError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation
 from agent_core.protocol.server_connection import LIMIT_CODE
 from agent_core.responses_server import steps
 from agent_core.responses_server.call import Call
-from agent_core.responses_server.engines.base import EngineRequest, Finish, WarmingEngine
+from agent_core.responses_server.engines.base import Finish, WarmingEngine
+from agent_core.responses_server.engines.request import engine_request
+from agent_core.responses_server.ledger.port import STATUSES, Intent, Status
 from agent_core.responses_server.output.accounting import usage_of
-from agent_core.responses_server.output.echo import echo
+from agent_core.responses_server.output.echo import echo, flagged
 from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.responses_server.output.open_items import owed_output
-from agent_core.responses_server.rendering import Rendered, Renderer
+from agent_core.responses_server.rendering import INLINE_CHARS, Rendered, Renderer
 from agent_core.responses_server.request.calling import Calling
 from agent_core.responses_server.request.offer import check_model
 from agent_core.responses_server.request.options import Settings
-from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, joined, usable
+from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
 from agent_core.responses_server.sampling import STEERED, Budget, CallGuard, Steered, sample
-from agent_core.responses_server.screening.chain import Screens, States
-from agent_core.responses_server.screening.port import ALLOWED, Action
+from agent_core.responses_server.screening.chain import Screened, Screens, in_turns
+from agent_core.responses_server.screening.port import ALLOWED, Action, at_once
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
 from agent_core.responses_server.state.compaction import Compacted
-from agent_core.responses_server.state.context import Joined
 from agent_core.responses_server.state.item_ids import maker
-from agent_core.responses_server.state.remembered import Remembered, calls_in
-from agent_core.responses_server.state.store import ResponseStore, StoredResponse
+from agent_core.responses_server.state.recording import record_of
+from agent_core.responses_server.state.remembered import Remembered, calls_in, size_of
+from agent_core.responses_server.state.store import ResponseStore
 from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.wire.codec import encode, to_raw
+from agent_core.wire.codec import to_raw
 from agent_core.wire.items import AnyItem, Compaction, Reasoning, call_id_of
 from agent_core.wire.response import Usage
 
@@ -50,7 +52,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The parts that all responses share. `keep_tokens`, `keep_screens`: whether earlier work is reused."""
+    """The parts that all responses share.
+
+    `keep_state`, `keep_tokens`, `keep_screens`: whether earlier work is reused. `overlap_screens`, `late_render`:
+    whether long screening and rendering may go on behind the first event.
+    """
 
     clock: Clock
     store: ResponseStore
@@ -59,8 +65,11 @@ class Pipeline:
     renderer: Renderer
     tokenizer: Tokenizer
     settlement: Settlement
+    keep_state: bool = True
     keep_tokens: bool = True
     keep_screens: bool = True
+    overlap_screens: bool = True
+    late_render: bool = True
 
     async def run(self, call: Call, sink: Sink) -> None:
         """Produce one response, or at once its end if it was stopped before it started.
@@ -90,6 +99,8 @@ class Pipeline:
             log.error("a response failed by a fault of the service: %s", _place(error))
             run.forget_engine_memory()
             await run.failed(ServiceError("The service failed; it is not your request.", code="server_error"))
+        finally:
+            await run.close()
 
 
 class _Run:
@@ -103,40 +114,52 @@ class _Run:
         self._calling: Calling | None = None
         self._prompt: steps.Prompt | None = None
         self._compaction: Compacted | None = None
+        self._intent: Intent | None = None
+        self._screened: Screened | None = None
         self._verdict = ALLOWED
         self._digest_tokens = 0
+        self._joined = 0
         self._own_tokens = False
+        self._is_small = True
         self._ended = False
+        self._screening: asyncio.Task[Screened] | None = None
+        self._rendering: asyncio.Task[None] | None = None
 
     async def respond(self) -> None:
         parts, call, stages = self._parts, self._call, self._call.stages
         with stages.timed("state"):
-            self._parent = parent = await steps.resolve_state(call, parts.store)
+            self._parent = parent = await steps.resolve_state(call, parts.store, keep=parts.keep_state)
         with stages.timed("validate"):
             self._checked = checked = await steps.check(call, parent, parts.validator, parts.store)
-        with stages.timed("screen"):
-            screens, verdict = steps.screen(parts.screens, parent, checked, incremental=parts.keep_screens)
-        self._verdict = verdict
+            if call.rollout is not None and checked.settings.store:
+                raise WireError("A rollout is not stored; send store: false.", param="store")
+            self._is_small = sum(map(len, checked.raws)) <= INLINE_CHARS
         with stages.timed("route"):
             route = call.router.resolve(call.create.model)
             self._calling = calling = check_model(route.model, route.engine.capabilities, checked)
-        call.steerable = route.engine.capabilities.steer and checked.settings.compact_above is None
-        self._own_tokens = route.engine.capabilities.own_tokens
-        window = route.engine.capabilities.context_tokens
-        if window is not None:
+        capabilities = route.engine.capabilities
+        call.steerable = capabilities.steer and checked.settings.compact_above is None and call.rollout is None
+        self._own_tokens = capabilities.own_tokens
+        self._screen(parent, checked)
+        window = capabilities.context_tokens
+        self._prompt = steps.begin(parent, checked, keep=parts.keep_tokens)
+        if window is not None or not parts.late_render:
             await self._render(checked, window)
         ladder = await self._create(checked.tools, checked.settings)
-        if verdict.action is Action.BLOCK:
-            raise ServiceError(verdict.message, code=verdict.code)
-        if window is None:
-            await self._render(checked, None)
+        if capabilities.takes_tokens or checked.compact_now or checked.settings.compact_above is not None:
+            await self._render(checked, window)
+        elif parts.late_render and not (self._is_small and len(self._prompt.pending) == len(checked.items)):
+            self._rendering = asyncio.create_task(self._render(checked, None))
+        await self._judged(ladder)
         await self._compact(ladder, checked, window)
         goes_on = call.relation is Relation.CONTINUE and self._compaction is None
         memory = parent.memory if parent is not None and goes_on else {}
         finish: Finish | Steered = Finish()
         if not checked.compact_now:
             finish = await self._answer(ladder, checked, calling, route, memory)
-        await self._conclude(ladder, checked, screens, memory, finish)
+            while await self._waited(ladder, checked, finish, window):
+                finish = await self._answer(ladder, checked, calling, route, memory)
+        await self._conclude(ladder, checked, memory, finish)
 
     async def stopped(self) -> None:
         """End as the shell's `stop` says."""
@@ -156,16 +179,19 @@ class _Run:
             return
         if ladder is None:
             self._ended = True
+            self._parts.settlement.refused(error.code)
             await self._sink.refuse(error)
             return
         usage = await self._partial_usage(ladder)
-        await self._end(ladder, lambda: ladder.failed(error.code, error.message, usage), Outcome.FAILED)
+        pause_s = error.retry_after_s if isinstance(error, ServiceError | EngineError) else None
+        await self._end(ladder, lambda: ladder.failed(error.code, error.message, usage, pause_s), Outcome.FAILED)
 
     def abandoned(self) -> None:
         """Nobody is there to be told; what was created is still settled."""
-        if self._call.ladder is not None and not self._ended:
+        ladder = self._call.ladder
+        if ladder is not None and not self._ended:
             self._ended = True
-            self._parts.settlement.start(self._bill(stored=False))
+            self._parts.settlement.start(self._bill(ladder, "abandoned"))
 
     def forget_engine_memory(self) -> None:
         """What an engine noted during a call that did not end is no longer a cache of the lane's items."""
@@ -183,19 +209,86 @@ class _Run:
             lambda: clock.wall_ns() // 1_000_000_000,
             seal_reasoning=settings is not None and settings.seal_reasoning,
         )
+        with self._call.stages.timed("admission"):
+            self._intent = self._parts.settlement.admit(
+                self._id,
+                key=self._call.owner,
+                model=self._call.create.model or "",
+                connection=self._call.connection,
+                lane=self._call.stream_id,
+            )
         self._call.ladder = ladder
         await self._sink.send([ladder.created(), ladder.in_progress()])
         return ladder
 
+    async def close(self) -> None:
+        """End what still goes on beside the response."""
+        tasks = [task for task in (self._screening, self._rendering) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _screen(self, parent: Remembered | None, checked: Checked) -> None:
+        """Screen what is new: at once if it is little, else in slices, while all goes on up to the first output."""
+        parts, stages = self._parts, self._call.stages
+        resumed = parent is None or (parts.keep_screens and parent.screens is not None)
+        work = steps.screen(parts.screens, parent, checked.items, incremental=parts.keep_screens)
+        if parts.overlap_screens and not (resumed and self._is_small):
+            self._screening = asyncio.create_task(in_turns(work, stages))
+            return
+        with stages.timed("screen"):
+            self._screened = at_once(work)
+        self._verdict = self._screened.verdict
+
+    async def _screen_more(self, items: Sequence[AnyItem]) -> None:
+        """Screen what came after the request: the model's own items, and what a rollout was given."""
+        parts = self._parts
+        if self._screened is not None and items:
+            work = parts.screens.screen(self._screened.states, items)
+            self._screened = await in_turns(work, self._call.stages)
+
+    async def _judged(self, ladder: Ladder) -> None:
+        """Wait for the verdict; no output leaves before it. Raises ServiceError with its code if it blocks."""
+        if self._screening is not None:
+            self._screened = await asyncio.shield(self._screening)
+            self._screening = None
+        if self._screened is not None and self._screened.verdict != self._verdict:
+            self._verdict = self._screened.verdict
+            if self._verdict.action is Action.FLAG:
+                flagged(ladder.response, self._verdict.code)
+        if self._verdict.action is Action.BLOCK:
+            raise ServiceError(self._verdict.message, code=self._verdict.code)
+
     async def _render(self, checked: Checked, window: int | None) -> None:
-        """The prompt, and the compaction that it needs. Where it may be too long, that is found before all else."""
-        parts, call = self._parts, self._call
-        with call.stages.timed("render"):
-            prompt = await steps.render(parts.renderer, call, self._parent, checked, keep=parts.keep_tokens)
+        """All of the prompt, and the compaction that it needs. Where it may be too long, that is found before all else.
+
+        Done once; a second time it has nothing to do.
+        """
+        parts, create, prompt = self._parts, self._call.create, self._prompt
+        if prompt is None or prompt.rendered:
+            return
+        with self._call.stages.timed("render"):
+            try:
+                prompt = await steps.render(
+                    parts.renderer, create.instructions, checked.tools, self._parent, prompt, keep=parts.keep_tokens
+                )
+            except Exception:
+                self._prompt = None
+                raise
             self._compaction = steps.compaction_for(checked, prompt, window)
             if self._compaction is None:
                 prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
             self._prompt = prompt
+
+    async def _all_rendered(self) -> steps.Prompt | None:
+        """The prompt with its tokens, None if there is none yet."""
+        if self._rendering is not None:
+            await asyncio.shield(self._rendering)
+            self._rendering = None
+        if self._prompt is not None and self._checked is not None:
+            await self._render(self._checked, None)
+        return self._prompt
 
     async def _compact(self, ladder: Ladder, checked: Checked, window: int | None) -> None:
         """Emit the compaction, and go on behind it."""
@@ -213,62 +306,66 @@ class _Run:
     ) -> Finish | Steered:
         """Sample, or for a warm-up prepare only."""
         assert self._prompt is not None
-        create, prompt, settings = self._call.create, self._prompt, checked.settings
-        request = EngineRequest(
-            response_id=self._id,
-            model=route.model,
-            instructions=create.instructions,
-            items=prompt.context.items,
-            first_new=prompt.first_new,
-            tokens=Joined(prompt.header.tokens, prompt.context.tokens),
-            tools=calling.tools,
-            tool_choice=calling.choice,
-            parallel_tool_calls=create.parallel_tool_calls is not False,
-            memory=memory,
-            max_output_tokens=create.max_output_tokens,
-            temperature=create.temperature,
-            top_p=create.top_p,
-            text_format=settings.text_format,
-            reasoning=settings.reasoning,
-            verbosity=settings.verbosity,
-            top_logprobs=settings.top_logprobs,
-            must_call=calling.must,
-            max_tool_calls=calling.at_most,
-            offered=usable(joined(checked.tools.tools, checked.extra), route.engine.capabilities),
-            cache_key=f"{self._call.owner}:{create.prompt_cache_key}" if create.prompt_cache_key else None,
-        )
+        create, settings = self._call.create, checked.settings
+        request = engine_request(self._call, route, calling, checked, self._prompt, memory)
         if not settings.generate:
             return await route.engine.warm(request) if isinstance(route.engine, WarmingEngine) else Finish()
         budget = Budget(None if self._own_tokens else create.max_output_tokens, self._parts.tokenizer)
         guard, call = CallGuard(calling), self._call
         return await sample(route.engine, request, ladder, budget, guard, call.cut, call.stages, self._sink.send)
 
+    async def _waited(self, ladder: Ladder, checked: Checked, finish: Finish | Steered, window: int | None) -> bool:
+        """In a rollout: wait for the outputs of its calls. False: none were made, or this is no rollout."""
+        rollout, parts = self._call.rollout, self._parts
+        if rollout is None or not isinstance(finish, Finish) or finish.reason != "stop":
+            return False
+        closing, said = ladder.finish_items(cut=False), _said(ladder)[self._joined :]
+        waits = any(call_id_of(item) is not None for item in said)
+        if waits:
+            rollout.pause()
+        await self._sink.send([*closing, *([ladder.paused()] if waits else [])])
+        if not waits:
+            return False
+        raw = await rollout.given()
+        prompt = await self._all_rendered() if self._rendering is not None else self._prompt
+        assert prompt is not None
+        with self._call.stages.timed("validate"):
+            prompt = prompt.followed(*said)
+            given = parts.validator.appended(raw, prompt.context)
+            self._prompt = prompt.followed(*given.items)
+        self._joined += len(said)
+        await self._screen_more([*said, *given.items])
+        await self._judged(ladder)
+        if window is not None or prompt.rendered:
+            await self._render(checked, window)
+        return True
+
     async def _conclude(
-        self,
-        ladder: Ladder,
-        checked: Checked,
-        screens: States,
-        memory: dict[str, object],
-        finish: Finish | Steered,
+        self, ladder: Ladder, checked: Checked, memory: dict[str, object], finish: Finish | Steered
     ) -> None:
         """Close the items, remember the response, end it."""
-        assert self._prompt is not None
-        prompt = self._prompt
         reason = finish if finish == STEERED else finish.reason
         closing = ladder.finish_items(cut=reason in (STEERED, "max_output_tokens"))
         if closing:
             await self._sink.send(closing)
-        said = _said(ladder)
+        said = _said(ladder)[self._joined :]
+        prompt = await self._all_rendered()
+        assert prompt is not None
         with self._call.stages.timed("render"):
             rendered = await self._parts.renderer.items(said)
-        usage = self._usage(prompt, said, rendered, finish if isinstance(finish, Finish) else Finish())
+        usage = await self._usage(prompt, ladder, rendered, finish if isinstance(finish, Finish) else Finish())
+        await self._screen_more(said)
+        context = prompt.context.extended(said, rendered.tokens, calls_in(said))
+        new = checked.raws if self._compaction is None else [to_raw(item) for item in prompt.context.items]
+        before = self._parent.size if self._parent is not None and self._compaction is None else 0
         remembered = Remembered(
             response_id=self._id,
-            context=prompt.context.extended(said, rendered.tokens, calls_in(said)),
+            context=context,
+            size=before + size_of(new, ladder.response.output),
             tools=checked.tools,
             stored=checked.settings.store,
             header=prompt.header,
-            screens=screens,
+            screens=self._screened.states if self._screened is not None else None,
             memory=memory,
             extra=checked.extra,
             update=checked.update,
@@ -277,7 +374,7 @@ class _Run:
         def terminal() -> Frame:
             frame = ladder.completed(usage) if reason == "stop" else ladder.incomplete(reason, usage)
             if checked.settings.store:
-                self._parts.store.put(self._record(ladder, checked))
+                self._parts.store.put(record_of(self._call, self._parent, checked, ladder.response))
             return frame
 
         owed = tuple(owed_output(item) for item in said if call_id_of(item) is not None)
@@ -295,61 +392,60 @@ class _Run:
     ) -> None:
         """Send the last frames; settle behind them, or before them where overlapping is off."""
         settlement = self._parts.settlement
-        bill = self._bill(stored=stored)
+        timing = [ladder.timing(self._call.stages.metrics())] if self._call.timing else []
+        frames = [*timing, terminal()]
+        bill = self._bill(ladder, STATUSES[ladder.response.status or ""], stored=stored)
+        self._ended = True
+        settlement.charge(bill)
         if not settlement.overlap:
             await settlement.settle(bill)
-        timing = [ladder.timing(self._call.stages.metrics())] if self._call.timing else []
-        self._ended = True
         try:
-            await self._sink.end([*timing, terminal()], outcome, head)
+            await self._sink.end(frames, outcome, head)
         finally:
             if settlement.overlap:
                 settlement.start(bill)
 
-    def _bill(self, *, stored: bool) -> Bill:
+    def _bill(self, ladder: Ladder, status: Status, *, stored: bool = False) -> Bill:
+        assert self._intent is not None
         prompt, checked = self._prompt, self._checked
         hosted = checked.tools.ignored if checked is not None else 0
         return Bill(
-            response_id=self._id,
-            connection=self._call.connection,
-            lane=self._call.stream_id,
+            intent=self._intent,
+            status=status,
+            usage=ladder.response.usage,
+            error_code=ladder.response.error.code if ladder.response.error is not None else "",
             stages=self._call.stages,
-            new_tokens=prompt.size - prompt.reused if prompt is not None else 0,
+            new_tokens=prompt.size - prompt.reused if prompt is not None and prompt.rendered else 0,
             reused_tokens=prompt.reused if prompt is not None else 0,
             tools_ignored=hosted + (self._calling.unusable if self._calling is not None else 0),
             screened=self._verdict.code,
             stored=stored,
         )
 
-    def _record(self, ladder: Ladder, checked: Checked) -> StoredResponse:
-        parent = self._parent
-        linked = parent is not None and parent.stored
-        older = [] if linked or parent is None else [to_raw(item) for item in parent.context.items]
-        return StoredResponse(
-            id=self._id,
-            parent=parent.response_id if parent is not None and linked else None,
-            created_at=int(ladder.response.created_at),
-            input=(*older, *checked.raws),
-            output=tuple(ladder.response.output),
-            response=encode(ladder.response),
-            owner=self._call.owner,
-        )
-
     async def _partial_usage(self, ladder: Ladder) -> Usage | None:
         """Of a response that did not end by itself; None if it was not rendered."""
-        if self._prompt is None:
+        if self._prompt is None or (self._rendering is not None and not self._rendering.done()):
             return None
-        said = _said(ladder)
-        return self._usage(self._prompt, said, await self._parts.renderer.items(said), Finish())
+        prompt = await self._all_rendered()
+        if prompt is None:
+            return None
+        return await self._usage(
+            prompt, ladder, await self._parts.renderer.items(_said(ladder)[self._joined :]), Finish()
+        )
 
-    def _usage(self, prompt: steps.Prompt, said: list[AnyItem], rendered: Rendered, finish: Finish) -> Usage:
+    async def _usage(self, prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
+        """`rendered`: what was said last; what was said in earlier rounds of a rollout is in the prompt by now."""
+        said = _said(ladder)
+        counts = rendered.text_tokens
+        if self._joined:
+            counts = [*(await self._parts.renderer.items(said[: self._joined])).text_tokens, *counts]
         return usage_of(
             finish,
             rendered=prompt.size,
             reused=None if self._own_tokens else prompt.reused,
-            output_tokens=sum(rendered.text_tokens) + self._digest_tokens,
+            output_tokens=sum(counts) + self._digest_tokens,
             reasoning_tokens=sum(
-                tokens for item, tokens in zip(said, rendered.text_tokens, strict=True) if isinstance(item, Reasoning)
+                tokens for item, tokens in zip(said, counts, strict=True) if isinstance(item, Reasoning)
             ),
         )
 

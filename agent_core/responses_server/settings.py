@@ -7,14 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from agent_core.errors import ConfigError
 
-FEATURES = ("render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest")
-"""What `--without` can switch off, to measure what each gives."""
+FEATURES: Mapping[str, str] = {
+    "state": "what a lane remembers; without it an id is looked up in the store",
+    "digest": "tools recognised by their bytes",
+    "screen-incremental": "screening of new items only",
+    "screen-overlap": "long screening behind the first event",
+    "render-cache": "tokens that a chain has rendered, and rendered headers",
+    "item-lru": "tokens of any text that was rendered lately, whoever sent it",
+    "late-render": "rendering behind the first event, for engines that take no tokens",
+    "route-cache": "routes resolved once per connection",
+    "settle-overlap": "settling behind the terminal frame",
+}
+"""What `--without` can switch off, to measure what each gives; `all` is each of them."""
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["json", "text"]
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """Largest WebSocket message that is served; a larger one is answered by an `error`, code `message_too_large`."""
@@ -26,11 +39,28 @@ MAX_BODY_BYTES = 128 * 1024 * 1024
 """Largest HTTP body. Above the frame limit clients go by HTTP, so it is larger than a frame."""
 
 
+class KeyLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one key may use; 0: no limit. `connections`: WebSockets and running HTTP requests at once."""
+
+    connections: int = 0
+    requests_per_minute: int = 0
+    tokens_per_minute: int = 0
+
+    def __post_init__(self) -> None:
+        if min(self.connections, self.requests_per_minute, self.tokens_per_minute) < 0:
+            raise ValueError("a limit is a whole number, 0 or more")
+
+
 class ApiKey(msgspec.Struct, frozen=True):
-    """A bearer key and the name it goes by in logs and limits."""
+    """A bearer key and the name it goes by in logs and limits.
+
+    `sha256`: hex digest of the key, in its place. `limits` None: those of the settings.
+    """
 
     name: str
     key: str
+    sha256: str = ""
+    limits: KeyLimits | None = None
 
     def __repr__(self) -> str:
         return f"ApiKey({self.name!r})"
@@ -47,7 +77,10 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     a WebSocket. `keepalive_s`: silence after which `response.in_progress` is repeated, 0 = never. `websocket`
     False: upgrades are answered 426. `rollout_file`: what `scripted` plays (None: its built-in behaviour).
     `engines`: model name to `kind:spec`; `engine_options`: model name to what that kind of engine takes. `without`:
-    features switched off, out of `FEATURES`. `shutdown_grace_s`: how long running responses may go on after a signal.
+    features switched off, out of `FEATURES`. `enable_rollout`: an experiment, see `rollout.py`.
+    `shutdown_grace_s`: how long running responses may go on after a signal. `key_limits`: of each key that has none of
+    its own. `prices`: own prices by model, over the list's, as `telemetry.prices` reads them. `log_level`: what is told
+    on stderr from; at `info` that is a line per response.
     """
 
     api_keys: tuple[ApiKey, ...]
@@ -67,10 +100,16 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     engine_options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     without: frozenset[str] = frozenset()
     shutdown_grace_s: float = 10.0
+    key_limits: KeyLimits = KeyLimits()
+    prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    log_level: LogLevel = "warning"
+    log_format: LogFormat = "json"
 
     def __post_init__(self) -> None:
-        if not self.api_keys or not all(key.key for key in self.api_keys):
+        if not self.api_keys or not all(key.key or key.sha256 for key in self.api_keys):
             raise ConfigError("serve", "api-key", "at least one key that is not empty")
+        if len({key.name for key in self.api_keys}) < len(self.api_keys):
+            raise ConfigError("serve", "api-key", "keys with different names")
         if unknown := self.without - set(FEATURES):
             raise ConfigError("serve", "without", f"some of {', '.join(FEATURES)}", got=", ".join(sorted(unknown)))
         if not 0 <= self.port <= 65535:
@@ -83,6 +122,10 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         """Without what may hold keys."""
         return f"ServeSettings({self.host!r}, {self.port}, engines={list(self.engines)})"
+
+    def limits_of_keys(self) -> dict[str, KeyLimits]:
+        """Limits by name of the key."""
+        return {key.name: key.limits or self.key_limits for key in self.api_keys}
 
     def has(self, feature: str) -> bool:
         """Whether a feature out of `FEATURES` is on."""

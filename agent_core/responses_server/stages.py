@@ -54,6 +54,10 @@ class Stages:
         """Milliseconds per stage, in the order of `STAGES`."""
         return {stage: round(self._ns[stage] / 1e6, 3) for stage in STAGES if stage in self._ns}
 
+    def seconds(self) -> dict[str, float]:
+        """Seconds per stage that happened."""
+        return {stage: ns / 1e9 for stage, ns in self._ns.items()}
+
     def metrics(self) -> dict[str, object]:
         """`timing_metrics` of `responsesapi.websocket_timing`; the field names are those that Codex reads."""
         ms = self.as_ms()

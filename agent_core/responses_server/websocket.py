@@ -16,13 +16,14 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from agent_core.clock import new_id
-from agent_core.errors import ConnectionLost, WireError
+from agent_core.errors import ConnectionLost, LooplineError, ServiceError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Ticket
 from agent_core.protocol.server_actions import (
     AcceptSteer,
     Action,
     AwaitOutputs,
     Close,
+    Deliver,
     Keepalive,
     Refuse,
     RefuseSteer,
@@ -30,24 +31,26 @@ from agent_core.protocol.server_actions import (
     Withdraw,
 )
 from agent_core.protocol.server_actions import Stop as StopAction
-from agent_core.protocol.server_connection import Input, ServerConnection
+from agent_core.protocol.server_connection import DRAIN_CODE, Input, ServerConnection
 from agent_core.protocol.steering import Steer
 from agent_core.responses_server.answer import Answer
-from agent_core.responses_server.call import Call, wants_timing
-from agent_core.responses_server.http.replies import error_body, owner_of, send_reply
+from agent_core.responses_server.call import Call, wants_rollout, wants_timing
+from agent_core.responses_server.http.replies import error_body, owner_of, send_reply, told
 from agent_core.responses_server.output.ladder import Ladder
 from agent_core.responses_server.refusals import refusal_data, steer_error
 from agent_core.responses_server.request.steer_input import read_steer_input
+from agent_core.responses_server.rollout import Rollout, nothing_waits
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import MAX_FRAME_BYTES
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.state.remembered import Remembered
 from agent_core.responses_server.ticking import watch_time
-from agent_core.wire.codec import encode, read
+from agent_core.wire.codec import encode, present, read
 from agent_core.wire.events import SteerFailed
 from agent_core.wire.generated.types import RefusedSteer
 from agent_core.wire.head import read_head
 from agent_core.wire.requests import (
+    ResponseAppend,
     ResponseCancel,
     ResponseCreate,
     ResponseSteer,
@@ -75,7 +78,17 @@ class WebSocketEndpoint:
             body = error_body("server_is_overloaded", "The server is shutting down.", kind="server_error")
             await send_reply(scope, receive, send, 503, body)
             return
-        await _Connection(self._service, scope, receive, send).run()
+        limits, key = self._service.limits, owner_of(scope)
+        refusal = limits.connect(key)
+        if refusal is not None:
+            self._service.counters.refused(refusal.code)
+            await receive()  # websocket.connect
+            await told(refusal)(scope, receive, send)
+            return
+        try:
+            await _Connection(self._service, scope, receive, send).run()
+        finally:
+            limits.disconnect(key)
 
 
 @dataclass(eq=False)
@@ -98,11 +111,14 @@ class _Job:
 class _Connection:
     """One accepted socket."""
 
+    transport = "websocket"
+
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._service, self._receive, self._asgi_send = service, receive, send
         self.id = new_id("conn")
         self._owner = owner_of(scope)
         self._timing = wants_timing(scope["headers"])
+        self._rollouts = service.settings.enable_rollout and wants_rollout(scope["headers"])
         self._router = service.router()
         self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
         self._running: dict[Ticket, Answer] = {}
@@ -126,6 +142,9 @@ class _Connection:
             await asyncio.gather(watch, *self._tasks, return_exceptions=True)
 
     async def drain(self) -> None:
+        for answer in self._running.values():
+            if answer.call.rollout is not None:
+                answer.call.rollout.end(ServiceError("The server is shutting down.", code=DRAIN_CODE))
         with suppress(ConnectionLost):
             await self._perform(self._machine.on(Input.DRAIN, self._service.now_s()))
 
@@ -195,11 +214,15 @@ class _Connection:
             stages.add("admission", admitted_ns - received_ns)
             job = _Job(event, stages, admitted_ns)
             previous = event.previous_response_id
-            return self._machine.create(now_s, event.stream_id, previous, job, size=len(text))
+            refusal = self._service.limits.admit(self._owner)
+            return self._machine.create(now_s, event.stream_id, previous, job, refusal=refusal, size=len(text))
         if isinstance(event, ResponseCancel) and not self._is_over(event.response_id):
             return self._machine.on(Input.CANCEL, now_s, event.stream_id)
         if isinstance(event, ResponseSteer):
             return self._steer(event, now_s)
+        if isinstance(event, ResponseAppend) and self._rollouts:
+            given = event.input if present(event.input) else msgspec.Raw(b"[]")
+            return self._machine.on(Input.APPEND, now_s, (event.stream_id, given, nothing_waits()))
         return self._machine.on(Input.IGNORABLE, now_s)
 
     def _steer(self, event: ResponseSteer, now_s: float) -> list[Action]:
@@ -232,6 +255,7 @@ class _Connection:
                     withdrawn.stop("cancelled")
                     await self._service.pipeline.run(withdrawn.call, withdrawn)
                 case Refuse(code, cause, stream_id):
+                    self._service.counters.refused(code or (cause.code if isinstance(cause, LooplineError) else ""))
                     await self.write([refusal_data(code, cause, stream_id)])
                 case AcceptSteer(ticket, steer):
                     answer = self._running[ticket]
@@ -245,6 +269,11 @@ class _Connection:
                     )
                 case RefuseSteer():
                     await self.write([self._steer_refusal(action, ladder)])
+                case Deliver(ticket, given):
+                    assert isinstance(given, msgspec.Raw)
+                    rollout = self._running[ticket].call.rollout
+                    if rollout is None or not rollout.offer(given):
+                        await self.write([refusal_data(None, nothing_waits(), ticket.lane)])
                 case Keepalive(ticket):
                     await self._keep_alive(ticket)
                 case Close(code, reason):
@@ -300,6 +329,7 @@ class _Connection:
             relation=ticket.relation,
             before=[raw for steer in ticket.before for raw in steer.items],
             timing=self._timing,
+            rollout=Rollout() if self._rollouts and job.create.generate is not False else None,
         )
 
     async def _respond(self, ticket: Ticket, answer: Answer) -> None:

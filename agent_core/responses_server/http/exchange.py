@@ -14,7 +14,7 @@ from dataclasses import replace
 from starlette.types import Receive, Scope, Send
 
 from agent_core.clock import new_id
-from agent_core.errors import ConnectionLost, LooplineError, WireError
+from agent_core.errors import ConnectionLost, LooplineError, ServiceError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation, Ticket
 from agent_core.protocol.server_actions import Action, Keepalive, Start, Stop
 from agent_core.protocol.server_connection import Input, ServerConnection
@@ -53,21 +53,33 @@ class ResponsesEndpoint:
             return
         exchange = _Exchange(self._service, scope, receive, send)
         stages = Stages(self._service.clock)
+        limits, key = self._service.limits, owner_of(scope)
+        refusal = limits.connect(key)
+        counted = refusal is None
         try:
+            # A body that is not read would have its connection reset before the client has read the answer.
             body = await read_body(receive)
             with stages.timed("admission"):
+                if (refusal := refusal or limits.admit(key)) is not None:
+                    raise refusal
                 create = read_create_body(body)
                 _check_http_only(create)
-        except WireError as error:
+        except (WireError, ServiceError) as error:
+            self._service.counters.refused(error.code)
             await exchange.refuse(error)
         except ConnectionLost:
             return
         else:
             await exchange.serve(create, stages)
+        finally:
+            if counted:
+                limits.disconnect(key)
 
 
 class _Exchange:
     """One request and its answer: also the sink of its response. JSON waits for the end, SSE writes event by event."""
+
+    transport = "http"
 
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._service, self._scope, self._receive, self._asgi_send = service, scope, receive, send
