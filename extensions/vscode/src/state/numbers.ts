@@ -1,0 +1,23 @@
+/** Numbers as people read them: unit beside the number, unknown is "–". Pure. */
+
+export const UNKNOWN = '–';
+
+export function showMs(ms: number | undefined): string {
+  if (ms === undefined) return UNKNOWN;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+export function showRate(tokensPerS: number | undefined): string {
+  return tokensPerS === undefined ? `${UNKNOWN} tok/s` : `${tokensPerS < 10 ? tokensPerS.toFixed(1) : Math.round(tokensPerS)} tok/s`;
+}
+
+export function showShare(share: number | undefined): string {
+  return share === undefined ? UNKNOWN : `${Math.round(share * 100)} %`;
+}
+
+export function showCount(count: number | undefined): string {
+  return count === undefined ? UNKNOWN : count.toLocaleString('en-US');
+}

@@ -1,0 +1,95 @@
+/** What the status bar says, and what its tooltip says of each number. Pure. */
+import type { Call } from '../protocol';
+import type { AppState, TurnState } from './model';
+import { showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
+
+export interface StatusText {
+  readonly text: string;
+  /** Markdown without links; words of others in it are in code spans. */
+  readonly tooltip: string;
+  readonly severity: 'info' | 'warning' | 'error';
+  /** For screen readers: no icons. */
+  readonly spoken: string;
+}
+
+/** How a call came by what the service knows; the same markers as everywhere. */
+const REUSE: Record<string, string> = {
+  first: '↑ first',
+  reused: '⟲ reused',
+  full_resend: '↑ full',
+  not_found: '↑ full (not found)',
+  evicted: '↑ full (evicted)',
+  rotated: '↯ rotated',
+  reconnected: '↯ reconnected',
+};
+
+export function reuseMarker(reuse: string | undefined): string {
+  return reuse === undefined ? UNKNOWN : (REUSE[reuse] ?? reuse);
+}
+
+export function statusText(app: AppState): StatusText {
+  if (app.host.phase !== 'running') return ofHost(app);
+  const session = app.current === null ? undefined : app.states[app.current];
+  const waiting = waitingApprovals(app);
+  const dot = waiting > 0 ? ' ●' : '';
+  const running = session?.turns.findLast((turn) => turn.status === 'running');
+  const turn = running ?? session?.turns.at(-1);
+  const call = turn?.calls.at(-1);
+  const model = app.status.find((one) => one.category === 'model');
+  const words = tooltip(app, turn, call, waiting);
+  const severity = waiting > 0 ? 'warning' : 'info';
+  if (running !== undefined) {
+    const marker = (reuseMarker(call?.reuse).split(' ')[0] ?? '').replace(UNKNOWN, '');
+    const numbers = [showRate(call?.tokensPerS), showMs(call?.ttftMs), showShare(call?.cachedShare)].join(' · ');
+    const text = `$(record) ${numbers} ${marker}`.trimEnd() + dot;
+    return { text, tooltip: words, severity, spoken: `Loopline is working, ${numbers}${spokenApprovals(waiting)}` };
+  }
+  const idle = model !== undefined && model.text.includes('no model') ? 'repair (no model)' : 'loopline';
+  return { text: idle + dot, tooltip: words, severity, spoken: `Loopline: ${idle}${spokenApprovals(waiting)}` };
+}
+
+export function waitingApprovals(app: AppState): number {
+  return Object.values(app.states).reduce(
+    (sum, session) => sum + session.items.filter((item) => item.kind === 'approval' && item.decision === undefined).length, 0);
+}
+
+function ofHost(app: AppState): StatusText {
+  const { phase, text } = app.host;
+  const shown = phase === 'missing' || phase === 'failed' || phase === 'unsupported'
+    ? `$(warning) loopline: ${phase === 'missing' ? 'no server' : phase}`
+    : phase === 'stopped' ? 'loopline: stopped' : `$(sync~spin) loopline: ${phase}`;
+  const severity = phase === 'failed' || phase === 'unsupported' ? 'error' : phase === 'missing' ? 'warning' : 'info';
+  return { text: shown, tooltip: code(text || phase), severity, spoken: `Loopline: ${phase}` };
+}
+
+function tooltip(app: AppState, turn: TurnState | undefined, call: Call | undefined, waiting: number): string {
+  const lines = app.status.map((one) => `- ${one.category}: ${code(one.text)}`);
+  if (turn !== undefined) {
+    lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${turn.stages?.calls ?? turn.calls.length} calls`);
+  }
+  if (call !== undefined) {
+    lines.push(
+      '', `**Call ${call.number}**`, '',
+      '| | |', '|---|--:|',
+      `| output rate | ${showRate(call.tokensPerS)} |`,
+      `| time to first token | ${showMs(call.ttftMs)} |`,
+      `| input tokens that the service had cached | ${showShare(call.cachedShare)} |`,
+      `| input tokens | ${showCount(call.inputTokens)} |`,
+      `| output tokens | ${showCount(call.outputTokens)} |`,
+      `| what the call built on | ${reuseMarker(call.reuse)} |`,
+      `| duration | ${showMs(call.durationMs)} |`,
+    );
+  }
+  if (waiting > 0) lines.push('', `**${waiting} approval${waiting === 1 ? '' : 's'} waiting**`);
+  lines.push('', 'Click: where the time of the turn went.');
+  return lines.join('\n');
+}
+
+function spokenApprovals(waiting: number): string {
+  return waiting === 0 ? '' : `, ${waiting} approval${waiting === 1 ? '' : 's'} waiting`;
+}
+
+/** `text` in a code span, whatever it holds. */
+function code(text: string): string {
+  return `\`${text.replace(/[`|\s]+/g, ' ').trim().slice(0, 300) || ' '}\``;
+}

@@ -1,0 +1,24 @@
+/** Text of others, made safe to look at: control characters and marks that reorder text become visible. Pure. */
+
+/** Escape sequences of terminals that only colour or move. */
+// eslint-disable-next-line no-control-regex
+const SEQUENCES = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
+const REORDERING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
+
+/** As text, with nothing hidden: an escape sequence shows as what it is. */
+export function visible(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(CONTROL, (found) => {
+      const code = found.charCodeAt(0);
+      return code < 0x20 ? String.fromCharCode(0x2400 + code) : code === 0x7f ? '\u2421' : '\ufffd';
+    })
+    .replace(REORDERING, (found) => `\u27e8U+${found.charCodeAt(0).toString(16).toUpperCase()}\u27e9`);
+}
+
+/** Output of programs, without the colours that it was written with. */
+export function output(text: string): string {
+  return visible(text.replace(SEQUENCES, ''));
+}
