@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,13 +116,17 @@ class WebProcess:
 
 
 @contextlib.asynccontextmanager
-async def web_process(state_home: Path, *, port: int = 0, host: str = "127.0.0.1") -> AsyncIterator[WebProcess]:
-    """`state_home` is XDG_STATE_HOME; journals lie under `loopline/telemetry` there."""
+async def web_process(
+    state_home: Path, *, port: int = 0, host: str = "127.0.0.1", inside: Sequence[str] = ()
+) -> AsyncIterator[WebProcess]:
+    """`state_home` is XDG_STATE_HOME; journals lie under `loopline/telemetry` there. `inside` is a command that runs
+    the one it is given."""
     ready_file = state_home / "web.ready"
     ready_file.unlink(missing_ok=True)
     env = {**os.environ, "XDG_STATE_HOME": str(state_home), "PYTHONDONTWRITEBYTECODE": "1"}
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "agent_core", "web", "--host", host, "--port", str(port), "--ready-file", str(ready_file),
+        *inside, sys.executable, "-m", "agent_core", "web",
+        "--host", host, "--port", str(port), "--ready-file", str(ready_file),
         env=env, stderr=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     try:
