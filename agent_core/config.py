@@ -62,6 +62,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     compact_by: CompactBy = "auto"
     prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     engines: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    mcp: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     serve_keys: str | None = None
     serve_connections: int = 0
     serve_requests_per_minute: int = 0
@@ -219,6 +220,9 @@ SETTINGS: tuple[Setting, ...] = (
             expected="tables, one per model", doc="Own prices, dollars per million tokens: input, output, cached."),
     Setting(key="engines", field="engines", parse=_tables,
             expected="tables, one per engine", doc="Settings of the service's engines, by name."),
+    Setting(key="mcp", field="mcp", parse=_tables,
+            expected="tables, one per server",
+            doc="MCP servers by name: `command` or `url`, and how their calls are approved. Needs the extra `mcp`."),
     Setting(key="serve.keys", field="serve_keys", parse=_text, expected="a path",
             doc="`serve`: TOML file of API keys, a table [NAME] each: key or sha256, and limits of its own."),
     Setting(key="serve.connections", field="serve_connections", parse=_count,

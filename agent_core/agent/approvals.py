@@ -1,7 +1,9 @@
 """Approvals: whether a tool call may run. The policy is pure; asking goes through an `Approver` that a host hands in.
 
 Each kind of tool has its own setting: `auto` is free, `never` is denied, `ask` goes by `approve`: `ask` asks, `auto`
-allows, `never` denies. As shipped, reading, editing and notes are free and commands ask. A deny rule wins over all.
+allows, `never` denies. As shipped, reading, editing and notes are free and commands ask. Tools of an MCP server go by
+that server's setting, which is `ask`; what it declares to only read, and nothing outside, is then free. A deny rule
+wins over all.
 Where a call would ask, an allow rule or an earlier "always" lets it through, but never what no rule may cover
 (substitutions, redirects to outside, code for an interpreter): that asks every time.
 """
@@ -20,11 +22,21 @@ from agent_core.agent.grants import Grants
 from agent_core.agent.rules import OPAQUE, Rule, allowing, covers, denying, read_rule, redirect_reason
 from agent_core.agent.steps import Plan, Step, plan_of
 from agent_core.config import Approve
+from agent_core.tools.mcp.names import server_of
 from agent_core.tools.port import Kind
 
 Decision = Literal["allow", "always", "deny"]
 
-KINDS: Mapping[Kind, Approve] = {"read": "auto", "edit": "auto", "note": "auto", "command": "ask"}
+KINDS: Mapping[Kind, Approve] = {
+    "read": "auto",
+    "edit": "auto",
+    "note": "auto",
+    "command": "ask",
+    "mcp": "ask",
+    "mcp_read": "auto",
+}
+MAX_SHOWN = 2_000
+"""Characters of a foreign tool's arguments that a person is shown."""
 
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(.+?)\s*$", re.MULTILINE)
 
@@ -63,7 +75,11 @@ async def nobody(question: Question) -> Decision | None:
 
 
 def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
-    """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target."""
+    """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target. Of a foreign
+    tool all arguments are shown; what is kept for it is the tool (see `Policy.remember`)."""
+    if server_of(name) is not None:
+        text = msgspec.json.encode(arguments).decode()
+        return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"
     if name == "process" and arguments.get("input"):
         return f"{arguments.get('id', '')} <<< {arguments['input']}"
     if name == "patch":
@@ -81,6 +97,7 @@ class Policy:
 
     `deny` and `allow` are patterns (see `rules`). `kinds` are settings that differ from `KINDS`. `roots` are the
     workspace's folders, the first one is where commands run; `inside` looks through links where a path really leads.
+    `servers` are the settings of MCP servers by name.
     """
 
     def __init__(
@@ -93,8 +110,10 @@ class Policy:
         roots: Sequence[str] = (),
         inside: Callable[[str], bool] = _anywhere,
         grants: Grants | None = None,
+        servers: Mapping[str, Approve] | None = None,
     ) -> None:
         self._approve = approve
+        self._servers = servers or {}
         self._kinds = {**KINDS, **(kinds or {})}
         self._deny = [read_rule(pattern) for pattern in deny]
         self._allow = [read_rule(pattern) for pattern in allow]
@@ -106,14 +125,14 @@ class Policy:
         plan = plan_of(subject) if name == "shell" else None
         if (rule := self._denied(name, subject, plan)) is not None:
             return Verdict("deny", f"deny rule {rule.pattern!r}")
-        own = self._kinds[kind]
+        own, whose = self._own(kind, name)
         if own == "never":
-            return Verdict("deny", f"{kind} is never allowed")
+            return Verdict("deny", f"{whose} is never allowed")
         if own == "auto" or self._approve == "auto":
             opaque = OPAQUE.intersection(plan.unclear) if plan is not None and self._deny else ()
             if opaque:
                 return Verdict("deny", f"deny rules can't be checked on {min(opaque)}")
-            return Verdict("allow", f"{kind} is free" if own == "auto" else "approve=auto")
+            return Verdict("allow", f"{whose} is free" if own == "auto" else "approve=auto")
         reason = self._reason(plan)
         if reason is None and (covered := self._covered(name, subject, plan)) is not None:
             return Verdict("allow", covered)
@@ -122,12 +141,23 @@ class Policy:
         return Verdict("ask", "approve=ask") if reason is None else Verdict("ask", reason, always=False)
 
     def remember(self, name: str, subject: str) -> bool:
-        """Allow this tool on this subject for the rest of the session. False where nothing may be kept."""
+        """Allow this tool on this subject for the rest of the session; of a foreign tool, whatever its arguments. False
+        where nothing may be kept."""
         plan = plan_of(subject) if name == "shell" else None
         if self._reason(plan) is not None:
             return False
-        self._grants.add(self._root, name, plan.key if plan is not None else subject)
+        self._grants.add(self._root, name, _key(name, subject, plan))
         return True
+
+    def _own(self, kind: Kind, name: str) -> tuple[Approve, str]:
+        """The setting of this kind of tool, and how it is called."""
+        server = server_of(name)
+        if server is None:
+            return self._kinds[kind], kind
+        setting = self._servers.get(server, "ask")
+        if setting == "ask" and kind == "mcp_read":
+            return "auto", f"reading by the MCP server {server}"
+        return setting, f"the MCP server {server}"
 
     @property
     def _root(self) -> str:
@@ -152,7 +182,7 @@ class Policy:
 
     def _covered(self, name: str, subject: str, plan: Plan | None) -> str | None:
         """What allows a call that would ask, in words."""
-        if self._grants.has(self._root, name, plan.key if plan is not None else subject):
+        if self._grants.has(self._root, name, _key(name, subject, plan)):
             return "allowed for this session"
         if plan is None:
             return next((f"allow rule {r.pattern!r}" for r in self._allow if covers(r, _as_step(name, subject))), None)
@@ -165,6 +195,13 @@ class Policy:
             else:
                 return None
         return ", ".join(dict.fromkeys(used)) or None
+
+
+def _key(name: str, subject: str, plan: Plan | None) -> str:
+    """What "always" is kept under, beside root and tool."""
+    if plan is not None:
+        return plan.key
+    return "" if server_of(name) is not None else subject
 
 
 def _as_step(name: str, subject: str) -> Step:

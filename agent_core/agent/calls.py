@@ -84,7 +84,7 @@ def batches(calls: Sequence[Call], kind: dict[str, Kind]) -> Iterator[list[Call]
     """Groups that run one after the other: neighbours that only read share a group and run side by side."""
     group: list[Call] = []
     for call in calls:
-        if kind.get(call.name) == "read":
+        if kind.get(call.name) in ("read", "mcp_read"):
             group.append(call)
             continue
         if group:

@@ -32,7 +32,7 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.events import SessionStarted, TurnFinished, TurnStarted
+from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
 from agent_core.telemetry.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace import Workspace
@@ -237,21 +237,30 @@ class Session:
         """A turn from its first event to its last. Errors that end it, and a cancel, are in the outcome."""
         parts = self._parts
         stages = StageClock(started_ns)
-        turn = self._turn(turn_id, stages, box)
+        turn: Turn | None = None
+
+        def ended(status: Status, text: str, error: LooplineError | None = None) -> Outcome:
+            if turn is not None:
+                return turn.report(status, text, error)
+            return Outcome(status=status, text=text, calls=0, tools=0, error=error)
+
         parts.emitter.emit(TurnStarted(session=self.id, turn=turn_id))
         parts.front(TurnBegan(turn=turn_id, task=task))
         parts.workspace.changes.clear()
-        outcome = turn.report("interrupted", "")
+        outcome = ended("interrupted", "")
         try:
             self._begins[turn_id] = parts.history.items.start, len(parts.history.items)
             parts.history.mark_turn(turn_id, "started")
             await self._open_turn(task, turn_id)
+            if await parts.toolbox.refresh():
+                self._request = msgspec.structs.replace(self._request, tools=parts.toolbox.wire_json())
+            turn = self._turn(turn_id, stages, box)
             with undoing.recording(parts.checkpoints, turn_id):
                 outcome = await turn.run()
         except asyncio.CancelledError:
-            outcome = turn.report("cancelled", "cancelled")
+            outcome = ended("cancelled", "cancelled")
         except LooplineError as error:
-            outcome = turn.report("failed", error.message, error)
+            outcome = ended("failed", error.message, error)
             parts.front(Notice(severity="error", text=error.message + (f" ({error.hint})" if error.hint else "")))
         finally:
             self._queued += box.abandon()

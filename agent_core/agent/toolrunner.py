@@ -71,8 +71,8 @@ class ToolRunner:
         return result
 
     def _checkpoint(self, call: Call) -> AbstractAsyncContextManager[None]:
-        """Edits are recorded as they are written; around commands the tree is looked at."""
-        if self._checkpoints is None or self.kinds.get(call.name) != "command":
+        """Edits are recorded as they are written; around what other programs do the tree is looked at."""
+        if self._checkpoints is None or self.kinds.get(call.name) not in ("command", "mcp"):
             return nullcontext()
         return self._checkpoints.command()
 
@@ -136,7 +136,7 @@ class ToolRunner:
         )
         decision = await self._ask(question)
         if decision is None:
-            return _denied("nobody can approve commands here; run with `--approve auto`, or in a terminal")
+            return _denied("nobody can approve this here; run with `--approve auto`, or in a terminal")
         if decision == "always":
             self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")

@@ -46,6 +46,8 @@ class HostedSessions:
     def __init__(self, *sessions: HostedSession) -> None:
         self._sessions = {hosted.session.id: hosted for hosted in sessions}
         self._undoing: set[asyncio.Task[Undone]] = set()
+        self.attached = 0
+        """How many follow one of the sessions from outside at the moment."""
 
     async def join(self) -> None:
         """Wait for what was begun and must not be left half done."""
@@ -73,7 +75,10 @@ class HostedSessions:
         if push_event is not None:
             leave.append(hosted.events.add(push_event))
 
+        self.attached += 1
+
         def detach() -> None:
+            self.attached -= 1
             for each in leave:
                 each()
 

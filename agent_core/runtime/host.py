@@ -43,6 +43,10 @@ from agent_core.runtime.telemetry import telemetry
 from agent_core.telemetry.emitter import Sink
 from agent_core.telemetry.prices import LIST_PRICES
 from agent_core.tools.diagnostics import DiagnosticSource
+from agent_core.tools.environment import command_environment
+from agent_core.tools.mcp.server import Place
+from agent_core.tools.mcp.servers import Servers
+from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox import Found, Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace import Documents, Workspace
@@ -75,10 +79,11 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hosted(msgspec.Struct, frozen=True, kw_only=True):
-    """A session ready for turns, and what a front end may look at."""
+    """A session ready for turns, and what a front end may look at. `others` knows who else follows it."""
 
     session: Session
     fronts: Fronts
+    others: HostedSessions
     workspace: Workspace
     loaded: Loaded
     endpoint: Endpoint
@@ -114,6 +119,7 @@ async def host_session(
     settings = loaded.settings
     endpoint = await completed(choose(settings, options.env))
     terms_of(settings)  # what can't be used is told before anything starts
+    servers = read_servers(settings.mcp)
     prompt = instructions(config_dir(options.env))
     found = await asyncio.to_thread(find_sandbox, options.env)
 
@@ -131,15 +137,23 @@ async def host_session(
         workspace = Workspace(roots, documents=documents)
         store = Store(states / "checkpoints", session_id, settings.checkpoint_mb * 1_000_000)
         stack.callback(store.close)
+        trusted = str(roots[0]) in settings.trusted
+        place = Place(
+            roots=lambda: workspace.roots,
+            environment=command_environment(options.env, trusted=trusted),
+            user_environment=options.env,
+            tell=_warner(fronts),
+        )
         grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
             workspace,
             python=options.python or settings.python,
-            trusted=str(roots[0]) in settings.trusted,
+            trusted=trusted,
             use_venv=options.use_venv,
             environment=options.env,
             diagnostics=diagnostics,
             sandbox=_sandbox(settings, found, workspace, options.env),
+            source=Servers(servers, place) if servers else None,
         )
         stack.push_async_callback(toolbox.close)
         if endpoint.base_url is not None:
@@ -191,7 +205,9 @@ async def host_session(
             project=settings.project,
             starts=options.remote_turns,
         )
-        await _offer_control(stack, runtime_dir(options.env), shared, lock, clock)
+        others = HostedSessions(shared)
+        stack.push_async_callback(others.join)
+        await _offer_control(stack, runtime_dir(options.env), shared, others, lock, clock)
         for key, path in loaded.ignored:
             fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
@@ -200,17 +216,17 @@ async def host_session(
         await session.open()
         watch.start()
         stack.callback(watch.stop)
-        yield Hosted(session=session, fronts=fronts, workspace=workspace, loaded=loaded, endpoint=endpoint)
+        yield Hosted(
+            session=session, fronts=fronts, others=others, workspace=workspace, loaded=loaded, endpoint=endpoint
+        )
 
 
 async def _offer_control(
-    stack: AsyncExitStack, folder: Path, shared: HostedSession, lock: SessionLock, clock: Clock
+    stack: AsyncExitStack, folder: Path, shared: HostedSession, others: HostedSessions, lock: SessionLock, clock: Clock
 ) -> None:
     """Offer the control socket; a session without one works, and says so once."""
-    hosted = HostedSessions(shared)
-    stack.push_async_callback(hosted.join)
     try:
-        server = await stack.enter_async_context(ControlServer(folder, hosted.handlers()))
+        server = await stack.enter_async_context(ControlServer(folder, others.handlers()))
     except (ControlError, OSError) as error:
         shared.fronts(Notice(severity="warning", text=f"no control socket: {error}"))
         return
@@ -270,6 +286,7 @@ def terms_of(settings: Settings, workspace: Workspace | None = None, grants: Gra
             roots=workspace.roots if workspace is not None else (),
             inside=workspace.may_write if workspace is not None else lambda path: False,
             grants=grants,
+            servers={name: server.approve for name, server in read_servers(settings.mcp).items()},
         ),
         limits=Limits.of(settings),
         prices=LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings"),

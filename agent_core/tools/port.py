@@ -11,19 +11,24 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-Kind = Literal["read", "edit", "command", "note"]
-"""What a tool may do, for approvals: read files, edit files, run commands, or only keep a note (the plan)."""
+Kind = Literal["read", "edit", "command", "note", "mcp", "mcp_read"]
+"""What a tool may do, for approvals: read files, edit files, run commands, or only keep a note (the plan); `mcp`:
+whatever a tool of an MCP server does, `mcp_read`: one that is declared to only read, and to stay in the house."""
 
 ResultStatus = Literal["ok", "error", "denied", "timeout", "cancelled"]
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function tool as the model sees it. `parameters` is a flat JSON Schema object."""
+    """A function tool as the model sees it. `parameters` is a flat JSON Schema object.
+
+    `foreign`: it is another program's, which checks the arguments; its schema is any JSON Schema of an object.
+    """
 
     name: str
     description: str
     parameters: Mapping[str, Any]
     kind: Kind
+    foreign: bool = False
 
 
 class ToolResult(msgspec.Struct, frozen=True, kw_only=True):

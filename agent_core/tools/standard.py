@@ -18,7 +18,7 @@ from agent_core.tools.processes import Processes
 from agent_core.tools.sandbox import Sandbox
 from agent_core.tools.search import SearchTool
 from agent_core.tools.shell import ShellTool
-from agent_core.tools.toolbox import Closing, Toolbox
+from agent_core.tools.toolbox import Closing, Source, Toolbox
 from agent_core.tools.workspace import Workspace
 
 
@@ -33,13 +33,15 @@ def standard_toolbox(
     diagnostics: DiagnosticSource | None = None,
     background: bool = False,
     sandbox: Sandbox | None = None,
+    source: Source | None = None,
 ) -> Toolbox:
     """All tools of a session. Close the toolbox when the session ends.
 
     `python`: the setting of that name; None: it is looked for. `trusted`: the folder may configure git's hooks and its
     virtual environment is used; `use_venv`: the latter alone (`loopline run -w`). `environment` None: this process's.
     `keep_variables`: names that commands see although they look like secrets. `background`: `shell` may leave commands
-    running, and a tool `process` reads, feeds and stops them. `sandbox` confines commands; None: they are not.
+    running, and a tool `process` reads, feeds and stops them. `sandbox` confines commands; None: they are not. `source`
+    has tools of other programs.
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
@@ -62,4 +64,4 @@ def standard_toolbox(
         closing.append(sandbox)
     if handles is not None:
         tools.append(ProcessTool(handles))
-    return Toolbox(tools, closing=closing)
+    return Toolbox(tools, closing=closing, source=source)

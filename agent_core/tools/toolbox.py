@@ -24,17 +24,39 @@ class Closing(Protocol):
     async def close(self) -> None: ...
 
 
-class Toolbox:
-    """`tools` in the order in which the model sees them. `closing` ends with the toolbox, in this order."""
+class Source(Closing, Protocol):
+    """Where more tools come from, once a turn needs them."""
 
-    def __init__(self, tools: Sequence[Tool], *, closing: Sequence[Closing] = ()) -> None:
-        self._closing = tuple(closing)
+    async def tools(self) -> Sequence[Tool]:
+        """Those that there are now; bounded, never raises."""
+
+
+class Toolbox:
+    """`tools` in the order in which the model sees them; then come those of `source`. `closing` ends with the toolbox,
+    in this order, and `source` last."""
+
+    def __init__(self, tools: Sequence[Tool], *, closing: Sequence[Closing] = (), source: Source | None = None) -> None:
+        self._closing = tuple(closing) if source is None else (*closing, source)
+        self._own, self._source = tuple(tools), source
+        self._set(self._own)
+
+    def _set(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
         self._wire = msgspec.json.encode([_wire_form(spec) for spec in self.specs])
 
+    async def refresh(self) -> bool:
+        """Ask the source for its tools; True if the model now sees others."""
+        if self._source is None:
+            return False
+        before = self._wire
+        found = await self._source.tools()
+        taken = {tool.spec.name for tool in self._own}
+        self._set([*self._own, *(tool for tool in found if tool.spec.name not in taken)])
+        return self._wire != before
+
     def wire_json(self) -> bytes:
-        """The JSON array of function tools, always the same bytes."""
+        """The JSON array of function tools, the same bytes until `refresh` finds others."""
         return self._wire
 
     def kind(self, name: str) -> Kind | None:
@@ -79,7 +101,8 @@ def failure(error: ToolError) -> ToolResult:
 
 
 def checked_arguments(spec: ToolSpec, arguments_json: str) -> dict[str, Any]:
-    """The arguments as a mapping that fits `spec.parameters`; optional ones given as null are left out.
+    """The arguments as a mapping that fits `spec.parameters`; optional ones given as null are left out. Those of a
+    foreign tool are taken as they are.
 
     Raises ToolError `bad_arguments` that names the argument, what was expected, and what the tool takes.
     """
@@ -89,6 +112,8 @@ def checked_arguments(spec: ToolSpec, arguments_json: str) -> dict[str, Any]:
         raise _bad(spec, f"the arguments are not JSON ({error})") from error
     if not isinstance(decoded, dict):
         raise _bad(spec, "the arguments are not a JSON object")
+    if spec.foreign:
+        return decoded
     properties: Mapping[str, Any] = spec.parameters["properties"]
     arguments: dict[str, Any] = {}
     for key, value in decoded.items():
