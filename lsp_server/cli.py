@@ -30,8 +30,18 @@ def lsp(
     ready_file: Annotated[
         Path | None, typer.Option(metavar="F", help="With --tcp or --ws: written once listening, as JSON.")
     ] = None,
+    linger_s: Annotated[
+        float,
+        typer.Option(
+            "--linger-s",
+            metavar="N",
+            min=0,
+            help="Without a word of goodbye from the editor, end running turns first: "
+            "wait this long while nobody is attached.",
+        ),
+    ] = 0,
 ) -> None:
     """The language server: hosts the agent for any editor that speaks LSP."""
     from lsp_server.command import lsp_command
 
-    sys.exit(lsp_command(stdio=stdio, tcp=tcp, ws=ws, ready_file=ready_file))
+    sys.exit(lsp_command(stdio=stdio, tcp=tcp, ws=ws, ready_file=ready_file, linger_s=linger_s))

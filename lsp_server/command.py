@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from agent_core.clock import SystemClock
 from agent_core.config import state_dir
@@ -24,32 +25,48 @@ from lsp_server.tcp import check_loopback, listening_tcp, split_address
 GRACE_S = 0.9
 """From the end of the last client to the end of the process, at most."""
 KEPT_LOGS = 5
+LOOK_S = 0.1
+"""How often a process without an editor looks whether it is still needed."""
 
 
-def lsp_command(*, stdio: bool, tcp: str | None, ws: str | None, ready_file: Path | None) -> int:
+def lsp_command(*, stdio: bool, tcp: str | None, ws: str | None, ready_file: Path | None, linger_s: float = 0.0) -> int:
     """Serve until the client exits (`stdio`, the default) or a signal comes. The process ends in here, so that nothing
-    can hold it; the return value is its exit code. Raises UsageError for options that do not go together."""
+    can hold it; the return value is its exit code. `linger_s`: how long turns go on for an editor that went without
+    `exit`, as one does whose window is loaded again; time in which somebody else is attached does not count.
+
+    Raises UsageError for options that do not go together."""
     if sum((stdio, tcp is not None, ws is not None)) > 1:
         raise UsageError("--stdio, --tcp and --ws exclude each other")
     if ready_file is not None and tcp is None and ws is None:
         raise UsageError("--ready-file goes with --tcp or --ws")
+    if linger_s and (tcp is not None or ws is not None):
+        raise UsageError("--linger-s goes with --stdio; a server that listens outlives its clients anyway")
     env = dict(os.environ)
     if tcp is not None:
         check_loopback(split_address(tcp, "--tcp")[0], "--tcp")
     if ws is not None:
         check_loopback(split_address(ws, "--ws")[0], "--ws")
     _log_to(env, to_stderr=True)
-    code = asyncio.run(_main(env, tcp, ws, ready_file))
+    code = asyncio.run(_main(env, tcp, ws, ready_file, linger_s))
     logging.shutdown()
     os._exit(code)
 
 
-async def _main(env: Mapping[str, str], tcp: str | None, ws: str | None, ready_file: Path | None) -> int:
+async def _main(
+    env: Mapping[str, str], tcp: str | None, ws: str | None, ready_file: Path | None, linger_s: float
+) -> int:
     process = Process(env, SystemClock())
-    signalled = _signalled()
+    signalled = _signalled(hang_up_ends=not linger_s)
     serving = asyncio.create_task(_serve(process, tcp, ws, ready_file), name="serving")
-    await asyncio.wait({serving, signalled}, return_when=asyncio.FIRST_COMPLETED)
-    code = serving.result() if serving.done() else signalled.result()
+    ends: set[asyncio.Future[Any]] = {serving, signalled}
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    if not signalled.done() and linger_s and serving.result() is None:
+        lingering = asyncio.create_task(_linger(process, linger_s), name="lingering")
+        ends = {lingering, signalled}
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        lingering.cancel()
+    code = signalled.result() if signalled.done() else serving.result()
+    code = 1 if code is None else code
     watchdog = threading.Timer(GRACE_S, os._exit, (code,))
     watchdog.daemon = True
     watchdog.start()
@@ -60,7 +77,20 @@ async def _main(env: Mapping[str, str], tcp: str | None, ws: str | None, ready_f
     os._exit(code)
 
 
-async def _serve(process: Process, tcp: str | None, ws: str | None, ready_file: Path | None) -> int:
+async def _linger(process: Process, linger_s: float) -> None:
+    """Until no turn runs or waits. Nobody reads any more what is printed: a pipe without a reader must harm nothing."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nowhere, descriptor)
+    left_s = linger_s
+    while process.busy and left_s > 0:
+        await asyncio.sleep(LOOK_S)
+        if not process.attended:
+            left_s -= LOOK_S
+    await process.cancel_turns()
+
+
+async def _serve(process: Process, tcp: str | None, ws: str | None, ready_file: Path | None) -> int | None:
     for_ever = asyncio.get_running_loop().create_future()
     if tcp is not None:
         async with listening_tcp(process, *split_address(tcp, "--tcp")) as url:
@@ -76,8 +106,8 @@ async def _serve(process: Process, tcp: str | None, ws: str | None, ready_file: 
     return await serve_stdio(process)
 
 
-def _signalled() -> asyncio.Future[int]:
-    """Done with the exit code once the process is asked to end."""
+def _signalled(*, hang_up_ends: bool) -> asyncio.Future[int]:
+    """Done with the exit code once the process is asked to end. A hang-up is the end of the editor's terminal."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[int] = loop.create_future()
 
@@ -85,8 +115,9 @@ def _signalled() -> asyncio.Future[int]:
         if not future.done():
             future.set_result(code)
 
-    for number, code in ((signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)):
+    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
         loop.add_signal_handler(number, stop, code)
+    loop.add_signal_handler(signal.SIGHUP, *((stop, 0) if hang_up_ends else (lambda: None,)))
     return future
 
 

@@ -22,8 +22,8 @@ Read = Callable[[], Awaitable[bytes]]
 Write = Callable[[list[bytes]], Awaitable[None]]
 
 
-async def serve_stream(process: Process, read: Read, write: Write, *, alien_ends: bool) -> int:
-    """Serve one client over a byte stream; the exit code that its `exit` asks for, 1 if it just went.
+async def serve_stream(process: Process, read: Read, write: Write, *, alien_ends: bool) -> int | None:
+    """Serve one client over a byte stream; the exit code that its `exit` asks for, None if it just went.
 
     `alien_ends`: a first line of another protocol (a browser's) ends the connection before anything is read.
     """
@@ -32,7 +32,7 @@ async def serve_stream(process: Process, read: Read, write: Write, *, alien_ends
     return await _serve(server, _read_frames(server, read, alien_ends), _write_all(server.protocol.outbox, write))
 
 
-async def serve_messages(process: Process, read: Callable[[], Awaitable[bytes | None]], write: Write) -> int:
+async def serve_messages(process: Process, read: Callable[[], Awaitable[bytes | None]], write: Write) -> int | None:
     """The same where the transport keeps messages apart; `read` gives None at the end."""
     server = LoopServer(process)
 
@@ -43,12 +43,14 @@ async def serve_messages(process: Process, read: Callable[[], Awaitable[bytes | 
     return await _serve(server, receive(), _write_all(server.protocol.outbox, write))
 
 
-async def _serve(server: LoopServer, reading: Coroutine[Any, Any, None], writing: Coroutine[Any, Any, None]) -> int:
+async def _serve(
+    server: LoopServer, reading: Coroutine[Any, Any, None], writing: Coroutine[Any, Any, None]
+) -> int | None:
     reader, writer = asyncio.create_task(reading), asyncio.create_task(writing)
     exited = server.exited
     try:
         await asyncio.wait((reader, writer, exited), return_when=asyncio.FIRST_COMPLETED)
-        code = exited.result() if exited.done() else 1
+        code = exited.result() if exited.done() else None
         for task in (reader, writer):
             if task.done() and (error := task.exception()) is not None:
                 log.info("a client went: %s", type(error).__name__)

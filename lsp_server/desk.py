@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,9 +15,10 @@ from agent_core.agent.archive import Archive, Entry
 from agent_core.agent.history import History
 from agent_core.agent.updates import Update
 from agent_core.clock import new_id
-from agent_core.config import load, state_dir
+from agent_core.config import load, runtime_dir, state_dir
+from agent_core.control.client import find_hosts
 from agent_core.control.lock import read_holder
-from agent_core.control.messages import ControlError
+from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo
 from agent_core.errors import ConfigError, LooplineError, UsageError
 from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.runtime.host import Hosted, HostOptions, host_session
@@ -24,7 +26,7 @@ from lsp_server import protocol
 from lsp_server.live import Asked, LiveSession
 from lsp_server.process import AnySession
 from lsp_server.protocol_events import Approval, SessionHosting, TurnStatus
-from lsp_server.remote import RemoteSession
+from lsp_server.remote import RemoteSession, turns_of
 from lsp_server.settings import stricter_approve
 from lsp_server.telemetry import CallWatch
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from lsp_server.server import LoopServer
 
 TAKE_OVER_TRIES = 5
+LOOK_S = 0.5
+"""How long a list waits for what other processes say of their sessions."""
 
 
 class Desk:
@@ -223,6 +227,8 @@ class Desk:
         found = {entry.id: entry for entry in entries if not roots or not entry.roots or roots & set(entry.roots)}
         shown = [self.described(session, found.get(session.id)) for session in self.sessions.values()]
         known = {session.session_id for session in shown}
+        others = [entry for entry in found.values() if entry.id not in known]
+        hosted = await self._hosted_elsewhere() if any(entry.host_pid is not None for entry in others) else {}
         shown += [
             protocol.Session(
                 session_id=entry.id,
@@ -230,11 +236,20 @@ class Desk:
                 title=entry.title,
                 created=entry.created,
                 model=entry.model,
+                turns=tuple(map(_turn, turns_of(hosted[entry.id]))) if entry.id in hosted else (),
+                approvals=tuple(approvals_in(hosted[entry.id])) if entry.id in hosted else (),
             )
-            for entry in found.values()
-            if entry.id not in known
+            for entry in others
         ]
         return protocol.SessionList(sessions=tuple(sorted(shown, key=lambda session: session.created, reverse=True)))
+
+    async def _hosted_elsewhere(self) -> Mapping[str, SessionInfo]:
+        """What other processes say of the sessions that they host; those that do not answer in time are left out."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S):
+                hosts = await find_hosts(runtime_dir(self._process.env))
+                return {info.session: info for host in hosts for info in host.sessions}
+        return {}
 
     def described(self, session: AnySession, entry: Entry | None = None) -> protocol.Session:
         remote = isinstance(session, RemoteSession)
@@ -268,19 +283,7 @@ class Desk:
 def approvals_of(session: AnySession) -> list[Approval]:
     """What is open in a session, oldest first."""
     if isinstance(session, RemoteSession):
-        return [
-            Approval(
-                approval_id=info.approval,
-                session_id=session.id,
-                turn_id=info.turn,
-                kind=info.kind,
-                name=info.name,
-                subject=info.subject,
-                rule=info.rule,
-                always=info.always,
-            )
-            for info in session.approvals.values()
-        ]
+        return [_approval(session.id, info) for info in session.approvals.values()]
     return [
         Approval(
             approval_id=asked.approval,
@@ -295,6 +298,24 @@ def approvals_of(session: AnySession) -> list[Approval]:
         for item in session.pending()
         for asked in (item.question,)
     ]
+
+
+def approvals_in(info: SessionInfo) -> list[Approval]:
+    """What is open in a session of another process."""
+    return [_approval(info.session, approval) for approval in info.approvals]
+
+
+def _approval(session: str, info: ApprovalInfo) -> Approval:
+    return Approval(
+        approval_id=info.approval,
+        session_id=session,
+        turn_id=info.turn,
+        kind=info.kind,
+        name=info.name,
+        subject=info.subject,
+        rule=info.rule,
+        always=info.always,
+    )
 
 
 def _stored_turns(history: History) -> list[Asked]:

@@ -16,6 +16,8 @@ from agent_core.runtime.embedded import Embedded, embedded_service
 from lsp_server.live import LiveSession
 from lsp_server.remote import RemoteSession
 
+CANCEL_S = 0.7
+
 AnySession = LiveSession | RemoteSession
 
 
@@ -45,6 +47,25 @@ class Process:
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="loopline-lsp-"))
         return self._folder
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits here."""
+        return any(live.running is not None for live in self._live())
+
+    @property
+    def attended(self) -> bool:
+        """Whether another process follows one of the sessions."""
+        return any(live.hosted is not None and live.hosted.others.attached for live in self._live())
+
+    async def cancel_turns(self) -> None:
+        """Cancel whatever runs or waits here, and wait `CANCEL_S` seconds at most for its end."""
+        stopping = [asyncio.ensure_future(live.cancel_all()) for live in self._live()]
+        if stopping:
+            await asyncio.wait(stopping, timeout=CANCEL_S)
+
+    def _live(self) -> list[LiveSession]:
+        return [session for session in self.sessions.values() if isinstance(session, LiveSession)]
 
     async def close(self) -> None:
         """End the sessions, then the service."""

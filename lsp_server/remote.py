@@ -160,16 +160,7 @@ class RemoteSession:
     def _take(self, info: SessionInfo) -> None:
         self.title, self.model = info.title, info.model or ""
         self.approvals = {approval.approval: approval for approval in info.approvals}
-        self.turns = [
-            Asked(
-                turn=turn.turn,
-                title=turn.title,
-                task=turn.title,
-                started=turn.started,
-                status=_STATUS.get(turn.status, "interrupted"),
-            )
-            for turn in info.turns
-        ]
+        self.turns = turns_of(info)
 
     async def _start_turns(self) -> None:
         """One after the other; while a turn runs there, or the host only waits for its end, nothing is started."""
@@ -266,6 +257,20 @@ class RemoteSession:
         if asked is None:
             raise UsageError(f"there is no turn {turn[:80]!r}", code="unknown_turn")
         return asked
+
+
+def turns_of(info: SessionInfo) -> list[Asked]:
+    """The latest turns of a session, as its host tells them."""
+    return [
+        Asked(
+            turn=turn.turn,
+            title=turn.title,
+            task=turn.title,
+            started=turn.started,
+            status=_STATUS.get(turn.status, "interrupted"),
+        )
+        for turn in info.turns
+    ]
 
 
 def _words(error: LooplineError) -> str:

@@ -19,8 +19,8 @@ AHEAD = 16
 """Chunks read before the loop took them."""
 
 
-async def serve_stdio(process: Process) -> int:
-    """Until the client exits or goes; the exit code."""
+async def serve_stdio(process: Process) -> int | None:
+    """Until the client exits, with the exit code, or goes (None)."""
     out = os.dup(1)
     os.dup2(2, 1)
     reader = _Reader(0)

@@ -79,6 +79,11 @@ class StreamWire(Wire):
     async def close(self) -> None:
         self.writer.close()
 
+    def vanish(self) -> None:
+        """As an editor that is gone: nothing is written any more, and nothing read."""
+        self.writer.close()
+        self.reader._transport.close()  # type: ignore[attr-defined]
+
 
 class SocketWire(Wire):
     def __init__(self, connection: ClientConnection) -> None:

@@ -168,3 +168,65 @@ async def test_standard_output_carries_messages_only(single: LspClient) -> None:
     assert (await single.turn(noisy))["text"] == "x"
     await single.shutdown()
     assert await end_of(single, 1.5) == 0
+
+
+@pytest.fixture
+async def lingering(
+    request: pytest.FixtureRequest, tmp_path: Path, root: Path, model: Puppet
+) -> AsyncIterator[LspClient]:
+    """As `single`, with `--linger-s`."""
+    env = puppet_env(tmp_path, model, LOOPLINE_APPROVE="auto")
+    async with stdio(env, "--stdio", "--linger-s", str(getattr(request, "param", 20))) as client:
+        with_answers(client)
+        await client.initialize(root)
+        yield client
+
+
+def vanish(client: LspClient) -> None:
+    assert isinstance(client.wire, StreamWire) and client.process is not None
+    client.wire.vanish()
+    os.kill(client.process.pid, signal.SIGHUP)
+
+
+async def test_a_turn_outlives_the_window_and_is_found_again(
+    lingering: LspClient, tmp_path: Path, root: Path, model: Puppet
+) -> None:
+    slow = {"call": "shell", "args": {"command": "until [ -e go ]; do sleep 0.1; done; echo ran > ran.txt"}}
+    started = await lingering.command("loopline.turn.start", {"task": steps(slow, {"text": "end"})})
+    await lingering.event("tool.started")
+    vanish(lingering)
+    async with stdio(puppet_env(tmp_path, model)) as again:
+        with_answers(again)
+        await again.initialize(root)
+        listed = (await again.command("loopline.session.list", {}))["sessions"]
+        assert [(one["sessionId"], one["state"]) for one in listed] == [(started["sessionId"], "elsewhere")]
+        assert [(turn["turnId"], turn["status"]) for turn in listed[0]["turns"]] == [(started["turnId"], "running")]
+        assert (await again.command("loopline.session.resume", {"sessionId": started["sessionId"]}))[
+            "state"
+        ] == "attached"
+        (root / "go").touch()
+        end = await again.event("turn.finished", turnId=started["turnId"])
+        assert (end["status"], end["text"]) == ("completed", "end") and (root / "ran.txt").exists()
+        assert await end_of(lingering, 5) == 1  # nothing is left to do
+        await again.event("session.hosting", state="live")
+        assert (await again.turn(steps({"text": "here"}), sessionId=started["sessionId"]))["text"] == "here"
+
+
+@pytest.mark.parametrize("lingering", [0.3], indirect=True)
+async def test_a_turn_that_nobody_comes_back_for_is_cancelled(
+    lingering: LspClient, tmp_path: Path, root: Path, model: Puppet
+) -> None:
+    started = await lingering.command("loopline.turn.start", {"task": steps({"hold": "a"})})
+    await model.reached("a")
+    vanish(lingering)
+    assert await end_of(lingering, 8) == 1
+    async with stdio(puppet_env(tmp_path, model)) as again:
+        with_answers(again)
+        await again.initialize(root)
+        found = await again.command("loopline.session.resume", {"sessionId": started["sessionId"]})
+        assert [(turn["turnId"], turn["status"]) for turn in found["turns"]] == [(started["turnId"], "cancelled")]
+
+
+async def test_without_a_turn_nothing_lingers(lingering: LspClient) -> None:
+    vanish(lingering)
+    assert await end_of(lingering, 5) == 1
