@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
 
+from agent_core import responses_server
 from agent_core.errors import AuthError, Retry, ServiceError
 from agent_core.wire.codec import encode
-from agent_core.wire.errors import CODES, error_event, read_error_body, retry_after_s, to_exception
+from agent_core.wire.errors import CODES, error_event, read_error_body, retry_after_s, retry_headers, to_exception
 from agent_core.wire.events import ErrorEvent, read_event
 from agent_core.wire.response import ResponseError
 
@@ -177,3 +180,36 @@ def test_http_error_bodies(body: bytes, status: int, code: str, message: str) ->
     exc = to_exception(read_error_body(body, status))
     assert isinstance(exc, ServiceError)
     assert (exc.code, exc.status, exc.message) == (code, status, message)
+
+
+def test_a_pause_goes_there_and_back() -> None:
+    """As an `error`, and as the error of a failed response, whose headers are an addition of ours."""
+    assert retry_headers(None) is None
+    headers = retry_headers(2.25)
+    assert headers == {"retry-after": "3", "retry-after-ms": "2250"}
+    for told in (
+        error_event("rate_limit_exceeded", "x", headers=headers),
+        ResponseError(code="server_error", message="x", headers={"Retry-After-Ms": "2250"}),
+    ):
+        exception = to_exception(told)
+        assert isinstance(exception, ServiceError)
+        assert (exception.retry, exception.retry_after_s) == (Retry.BACKOFF, 2.25)
+    assert "headers" not in json.loads(encode(ResponseError(code="x", message="y")))
+
+
+def test_every_code_that_the_service_and_its_engines_raise_is_in_the_table() -> None:
+    raised = set()
+    for path in Path(responses_server.__path__[0]).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "EngineError",
+                "ServiceError",
+                "WireError",
+            ):
+                raised |= {
+                    keyword.value.value
+                    for keyword in node.keywords
+                    if keyword.arg == "code" and isinstance(keyword.value, ast.Constant)
+                }
+    assert len(raised) > 15
+    assert raised - set(CODES) == set()
