@@ -3,68 +3,95 @@ import * as vscode from 'vscode';
 import { Actions } from './host/actions';
 import { registerCommands } from './host/commands';
 import { SelectionContext } from './host/context';
+import { contextKeys } from './host/contexts';
 import { forwardDiagnostics } from './host/diagnostics';
+import { Installer } from './host/install';
+import { recall } from './host/recall';
 import { serve } from './host/requests';
-import type { Review } from './host/requests';
+import { Reviewer } from './host/review';
 import { statusBar } from './host/status_bar';
 import { Store } from './host/store';
 import { notifyWaiting } from './host/waiting';
-import { ServerManager } from './server/manager';
 import type { Client } from './server/client';
+import { OwnServer } from './server/install';
+import { ServerManager } from './server/manager';
 import { readVersion } from './server/version';
 import { SessionView, VIEW } from './view/provider';
+
+const LAST = 'session';
+const LOST: readonly string[] = ['restarting', 'failed', 'stopped'];
 
 let manager: ServerManager | undefined;
 let store: Store | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
   const output = vscode.window.createOutputChannel('Loopline', { log: true });
-  const kept = (store = new Store());
+  const state = (store = new Store());
   const version = readVersion(String((context.extension.packageJSON as { version?: unknown }).version)) ?? { major: 0, minor: 1, patch: 0 };
-  const client = (): Client | undefined => manager?.client;
-  const actions = new Actions(kept, client);
-  const review: Review = { open: () => Promise.resolve(), decide: () => Promise.resolve() };
+  const own = new OwnServer(context.globalStorageUri.fsPath, vscode.Uri.joinPath(context.extensionUri, 'server').fsPath, version);
+  const actions = new Actions(state, () => manager?.client);
   const selection = new SelectionContext((shown) => view.post({ type: 'selection', selection: shown }));
-  const around = { store: kept, actions, selection, review, view: () => view };
-  const view: SessionView = new SessionView(
-    context.extensionUri, kept, { review: () => [], selection: () => selection.current }, (message) => void serve(message, around));
-  let forwarding: vscode.Disposable | undefined;
-
-  const made = (manager = new ServerManager(output, { own: () => undefined, wanted: version }, {
-    events: (events) => kept.put(...events),
+  const reviewer = new Reviewer(state, (files) => view.post({ type: 'review', files }));
+  const around = { store: state, actions, selection, review: reviewer, view: () => view };
+  const beside = { review: () => reviewer.files, selection: () => selection.current };
+  const view: SessionView = new SessionView(context.extensionUri, state, beside, (message) => void serve(message, around));
+  const servers = (manager = new ServerManager(output, { own: () => own.path, wanted: version }, {
+    events: (events, lost) => {
+      state.put(...events);
+      if (lost) void actions.reload();
+    },
     started: (turn, task) => {
       actions.began(turn, task);
       void view.show('focus');
     },
     ask: () => vscode.window.showInputBox({ title: 'Loopline', prompt: 'What should be changed here?', ignoreFocusOut: true }),
   }, (host) => {
-    if (host.phase === 'restarting' || host.phase === 'failed' || host.phase === 'stopped') kept.put({ type: 'local.lost' });
-    kept.put({ type: 'local.host', host });
-  }, (running) => {
+    if (LOST.includes(host.phase)) state.put({ type: 'local.lost' });
+    state.put({ type: 'local.host', host });
+    if (host.phase === 'missing') void installer.offer(host.text);
+  }, (client) => void up(client)));
+  const installer: Installer = new Installer(own, state, output, () => servers.restart());
+
+  let forwarding: vscode.Disposable | undefined;
+  async function up(client: Client): Promise<void> {
     forwarding?.dispose();
-    forwarding = forwardDiagnostics(running);
-    void running.request('loopline/status', {}).then((status) => kept.put(status)).catch(() => undefined);
-    void actions.list();
-  }));
+    forwarding = forwardDiagnostics(client);
+    await actions.refreshStatus();
+    const last = state.app.current ?? context.workspaceState.get<string>(LAST) ?? null;
+    const found = recall(await actions.list(), last);
+    if (found?.resume === true) await actions.resume(found.sessionId);
+    else if (found !== null) await actions.look(found.sessionId);
+  }
 
   context.subscriptions.push(
-    output, made, selection, statusBar(kept), notifyWaiting(kept, view, actions), { dispose: () => forwarding?.dispose() },
+    output, servers, selection, reviewer, statusBar(state), contextKeys(state), notifyWaiting(state, view, actions),
+    { dispose: () => forwarding?.dispose() },
     vscode.window.registerWebviewViewProvider(VIEW, view),
     ...registerCommands({
-      store: kept, actions, view, output, client, restart: () => made.restart(), install: () => Promise.resolve(),
+      store: state, actions, view, output, reviewer, client: () => servers.client, restart: () => servers.restart(),
+      install: () => installer.install(),
     }),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => made.restart()),
+    state.listen((events) => {
+      if (events.some((event) => event.type === 'local.show')) void context.workspaceState.update(LAST, state.app.current);
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => trusted(servers)),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration('loopline.server')) made.restart();
+      if (event.affectsConfiguration('loopline.server')) servers.restart();
     }),
   );
   if (process.platform === 'win32') {
-    kept.put({ type: 'local.host', host: {
-      phase: 'unsupported', text: 'Loopline does not run on Windows itself. Open the folder in WSL, in a container or over SSH.',
-    } });
+    const text = 'Loopline does not run on Windows itself. Open the folder in WSL, in a container or over SSH.';
+    state.put({ type: 'local.host', host: { phase: 'unsupported', text } });
+    void vscode.window.showWarningMessage(text);
     return;
   }
-  made.start();
+  servers.start();
+}
+
+/** A server that runs is told by its settings; without one there may now be one to start. */
+function trusted(servers: ServerManager): void {
+  if (servers.client === undefined) servers.restart();
+  else servers.client.notify('workspace/didChangeConfiguration', { settings: null });
 }
 
 export async function deactivate(): Promise<void> {

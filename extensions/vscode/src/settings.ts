@@ -10,7 +10,8 @@ export interface Inspected {
 
 /** Keys that the server takes. */
 export const SERVER_KEYS = [
-  'baseUrl', 'model', 'approve', 'transport', 'project', 'python', 'deny', 'codeLens', 'aiComments', 'approvalTimeoutS',
+  'baseUrl', 'model', 'approve', 'transport', 'project', 'python', 'deny', 'codeLens', 'aiComments',
+  'approvalTimeoutS', 'inlineCompletion',
 ] as const;
 export type ServerKey = (typeof SERVER_KEYS)[number];
 

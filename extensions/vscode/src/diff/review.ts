@@ -1,4 +1,13 @@
-/** What is left to review of files that turns changed. Pure. */
+/**
+ * What is left to review of files that turns changed. Pure.
+ *
+ * Each file has a base: its text before the first change that nobody decided on yet. Accepting a hunk moves it into the
+ * base, rejecting one is an edit of the file that brings the base's lines back.
+ */
+import type { FileDiff } from '../protocol';
+import { compare, splitLines } from './lines';
+import type { Hunk } from './lines';
+import { readPatch, takeBack } from './patch';
 
 export interface ReviewHunk {
   /** First line in the file as it is now, from 1. */
@@ -14,4 +23,143 @@ export interface ReviewFile {
   readonly added: number;
   readonly removed: number;
   readonly hunks: readonly ReviewHunk[];
+}
+
+/** null: there is no such file. */
+type Text = string | null;
+
+interface Entry {
+  readonly path: string;
+  turnId: string;
+  base: Text;
+  now: Text;
+}
+
+/** Replace lines `[start, end)`, from 0, by `text`. */
+export interface LineEdit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export class ReviewBook {
+  private readonly entries = new Map<string, Entry>();
+
+  /** A turn changed these files; `now` is each one's text. Files whose diff can't be taken back are not reviewed. */
+  note(turnId: string, files: readonly FileDiff[], now: ReadonlyMap<string, Text>): void {
+    for (const file of files) {
+      const text = now.get(file.uri) ?? null;
+      const known = this.entries.get(file.uri);
+      if (known !== undefined) known.now = text;
+      if (known !== undefined && (known.turnId === turnId || differs(known))) {
+        known.turnId = turnId;
+        continue;
+      }
+      const base = baseOf(file, text);
+      if (base !== undefined) this.entries.set(file.uri, { path: file.path, turnId, base, now: text });
+    }
+  }
+
+  /** A file's text is now this. */
+  update(uri: string, now: Text): void {
+    const entry = this.entries.get(uri);
+    if (entry !== undefined) entry.now = now;
+  }
+
+  has(uri: string): boolean {
+    return this.entries.has(uri);
+  }
+
+  uris(): string[] {
+    return [...this.entries.keys()];
+  }
+
+  base(uri: string): Text | undefined {
+    return this.entries.get(uri)?.base;
+  }
+
+  /** Files with something to decide on, by path. */
+  files(): ReviewFile[] {
+    const found: ReviewFile[] = [];
+    for (const [uri, entry] of this.entries) {
+      if (!differs(entry)) continue;
+      const hunks = hunksOf(entry).map((hunk) => ({
+        line: hunk.nowStart + 1, added: hunk.nowEnd - hunk.nowStart, removed: hunk.baseEnd - hunk.baseStart,
+      }));
+      const kind = entry.base === null ? 'created' : entry.now === null ? 'deleted' : 'changed';
+      const sum = (side: 'added' | 'removed'): number => hunks.reduce((total, hunk) => total + hunk[side], 0);
+      found.push({ uri, path: entry.path, kind, added: sum('added'), removed: sum('removed'), hunks });
+    }
+    return found.sort((one, other) => (one.path < other.path ? -1 : 1));
+  }
+
+  /** Accept a hunk, or without one the whole file. */
+  accept(uri: string, index: number | null): void {
+    const entry = this.entries.get(uri);
+    if (entry === undefined) return;
+    if (index === null || entry.base === null || entry.now === null) {
+      entry.base = entry.now;
+      return;
+    }
+    const hunk = hunksOf(entry)[index];
+    if (hunk === undefined) return;
+    const base = splitLines(entry.base);
+    base.splice(hunk.baseStart, hunk.baseEnd - hunk.baseStart, ...splitLines(entry.now).slice(hunk.nowStart, hunk.nowEnd));
+    entry.base = base.join('');
+  }
+
+  /**
+   * What rejecting a hunk (without one: the whole file) comes to: edits of the file, last one first; or that the file is
+   * to be deleted, or written again.
+   */
+  reject(uri: string, index: number | null): { edits: LineEdit[] } | { remove: true } | { write: string } | null {
+    const entry = this.entries.get(uri);
+    if (entry === undefined || !differs(entry)) return null;
+    if (entry.base === null) return { remove: true };
+    if (entry.now === null) return { write: entry.base };
+    const base = splitLines(entry.base);
+    const hunks = hunksOf(entry);
+    const chosen = index === null ? hunks : hunks.slice(index, index + 1);
+    const edits = chosen.map((hunk) => ({
+      start: hunk.nowStart, end: hunk.nowEnd, text: base.slice(hunk.baseStart, hunk.baseEnd).join(''),
+    }));
+    return edits.length === 0 ? null : { edits: edits.reverse() };
+  }
+
+  /** The hunk at or after a line (from 0), wrapping around; null if there is none. */
+  hunkAt(uri: string, line: number, direction: 'here' | 'next' | 'previous'): number | null {
+    const entry = this.entries.get(uri);
+    if (entry === undefined || entry.base === null || entry.now === null) return null;
+    const hunks = hunksOf(entry);
+    if (hunks.length === 0) return null;
+    const within = hunks.findIndex((hunk) => line >= hunk.nowStart && line < Math.max(hunk.nowEnd, hunk.nowStart + 1));
+    if (direction === 'here') return within >= 0 ? within : null;
+    if (direction === 'next') {
+      const next = hunks.findIndex((hunk) => hunk.nowStart > line);
+      return next >= 0 ? next : 0;
+    }
+    const previous = hunks.findLastIndex((hunk) => hunk.nowStart < line);
+    return previous >= 0 ? previous : hunks.length - 1;
+  }
+
+  hunk(uri: string, index: number): Hunk | undefined {
+    const entry = this.entries.get(uri);
+    return entry === undefined ? undefined : hunksOf(entry)[index];
+  }
+}
+
+function differs(entry: Entry): boolean {
+  if (entry.base === null || entry.now === null) return entry.base !== entry.now;
+  return splitLines(entry.base).join('') !== splitLines(entry.now).join('');
+}
+
+function hunksOf(entry: Entry): Hunk[] {
+  return compare(splitLines(entry.base ?? ''), splitLines(entry.now ?? ''));
+}
+
+function baseOf(file: FileDiff, now: Text): Text | undefined {
+  const patch = readPatch(file.diff);
+  if (patch === undefined) return undefined;
+  if (patch.created) return null;
+  return takeBack(now ?? '', patch);
 }

@@ -97,6 +97,26 @@ export class Actions {
     await this.list();
   }
 
+  /** Shows a session's transcript without opening it; its next turn does that. */
+  async look(sessionId: string): Promise<void> {
+    if ((this.store.app.states[sessionId]?.items.length ?? 0) === 0) await this.older(sessionId);
+    this.store.put({ type: 'local.show', sessionId });
+  }
+
+  /** Events were left out: read the shown session anew. */
+  async reload(): Promise<void> {
+    const sessionId = this.store.app.current;
+    if (sessionId === null || this.client() === undefined) return;
+    this.store.put({ type: 'local.forget', sessionId });
+    await this.resume(sessionId);
+    await this.refreshStatus();
+  }
+
+  async refreshStatus(): Promise<void> {
+    const status = await this.client()?.request('loopline/status', {}).catch(() => undefined);
+    if (status !== undefined) this.store.put({ ...status, type: 'status' });
+  }
+
   /** The page of the transcript before what is shown. */
   async older(sessionId: string): Promise<void> {
     const client = this.client();

@@ -4,12 +4,14 @@ import type { Client } from '../server/client';
 import type { SessionView } from '../view/provider';
 import type { Actions } from './actions';
 import { chooseModel, chooseSession, setKey } from './pickers';
+import type { Reviewer } from './review';
 import type { Store } from './store';
 
 export interface Parts {
   readonly store: Store;
   readonly actions: Actions;
   readonly view: SessionView;
+  readonly reviewer: Reviewer;
   readonly output: vscode.LogOutputChannel;
   client(): Client | undefined;
   restart(): void;
@@ -17,7 +19,7 @@ export interface Parts {
 }
 
 export function registerCommands(parts: Parts): vscode.Disposable[] {
-  const { store, actions, view, output } = parts;
+  const { store, actions, view, output, reviewer } = parts;
   const handlers: Record<string, (...given: unknown[]) => unknown> = {
     'loopline.open': () => view.show('focus'),
     'loopline.newSession': async () => {
@@ -37,8 +39,27 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
     'loopline.installServer': () => parts.install(),
     'loopline.showLog': () => output.show(),
     'loopline.openSettings': () => vscode.commands.executeCommand('workbench.action.openSettings', '@ext:loopline.loopline'),
+    'loopline.reviewChanges': () => reviewer.open(null),
+    'loopline.acceptHunk': (uri, hunk) => onHunk('accept', uri, hunk),
+    'loopline.rejectHunk': (uri, hunk) => onHunk('reject', uri, hunk),
+    'loopline.acceptFile': () => onFile('accept'),
+    'loopline.rejectFile': () => onFile('reject'),
+    'loopline.acceptAll': () => reviewer.decide('accept', null, null),
+    'loopline.rejectAll': () => reviewer.decide('reject', null, null),
+    'loopline.nextHunk': () => reviewer.atCaret('next'),
+    'loopline.previousHunk': () => reviewer.atCaret('previous'),
+    'loopline.addSelection': () => view.show('focus'),
+    'loopline.trustFolder': () => vscode.commands.executeCommand('workbench.trust.manage'),
     'loopline.openFolder': () => vscode.commands.executeCommand('workbench.action.files.openFolder'),
   };
+  /** From a lens with its hunk; else the one at the caret. */
+  async function onHunk(action: 'accept' | 'reject', uri: unknown, hunk: unknown): Promise<void> {
+    if (typeof uri === 'string' && typeof hunk === 'number') await reviewer.decide(action, uri, hunk);
+    else await reviewer.atCaret(action);
+  }
+  async function onFile(action: 'accept' | 'reject'): Promise<void> {
+    if (reviewer.active !== null) await reviewer.decide(action, reviewer.active, null);
+  }
   return Object.entries(handlers).map(([name, handler]) => vscode.commands.registerCommand(name, handler));
 }
 

@@ -104,6 +104,7 @@ export type LocalEvent =
   | { type: 'local.sessions'; sessions: readonly Session[] }
   | { type: 'local.show'; sessionId: string | null }
   | { type: 'local.session'; session: Session }
+  | { type: 'local.forget'; sessionId: string }
   | { type: 'local.asked'; sessionId: string; turnId: string; text: string }
   | { type: 'local.transcript'; sessionId: string; entries: readonly Entry[]; more: boolean }
   | { type: 'local.output'; sessionId: string; toolCallId: string; text: string }

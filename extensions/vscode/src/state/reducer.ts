@@ -69,6 +69,9 @@ function inSession(session: SessionState, event: SessionEvent): Change {
     case 'session.hosting':
       session.hosting = event.state;
       return touched(session);
+    case 'local.forget':
+      Object.assign(session, { items: [], oldest: 0, more: false });
+      return { sessionId: session.sessionId, items: [], all: true };
     case 'local.asked': {
       const turn = turnOf(session, event.turnId);
       turn.title ||= firstLine(event.text);
