@@ -71,6 +71,14 @@ class RefuseSteer:
 
 
 @dataclass(frozen=True)
+class Deliver:
+    """Hand `payload`, which its client appended, to the running response of this ticket."""
+
+    ticket: Ticket
+    payload: object
+
+
+@dataclass(frozen=True)
 class Keepalive:
     """Repeat `response.in_progress` for this ticket."""
 
@@ -83,4 +91,4 @@ class Close:
     reason: str
 
 
-Action = Start | Stop | Withdraw | Refuse | AcceptSteer | AwaitOutputs | RefuseSteer | Keepalive | Close
+Action = Start | Stop | Withdraw | Refuse | AcceptSteer | AwaitOutputs | RefuseSteer | Deliver | Keepalive | Close

@@ -23,6 +23,7 @@ from agent_core.protocol.server_actions import (
     Action,
     AwaitOutputs,
     Close,
+    Deliver,
     Keepalive,
     Refuse,
     RefuseSteer,
@@ -63,6 +64,8 @@ class Input(Enum):
     STEER = "steer"
     IGNORABLE = "ignorable"
     """Events of older protocol versions that ask for nothing (`response.append`, `response.processed`)."""
+    APPEND = "append"
+    """Input for a running response, where the service offers rollouts."""
     BAD_FRAME = "bad_frame"
     """A frame that is no create and can't be read."""
     FINISHED = "finished"
@@ -127,7 +130,8 @@ class ServerConnection(Generic[T]):
 
     def on(self, given: Input, now_s: float, argument: Any = None) -> list[Action]:
         """Feed one input. `argument`: ticket (CREATE), stream id (CANCEL), error (BAD_FRAME); steer, id and fault
-        (STEER); ticket, outcome and head (FINISHED)."""
+        (STEER); stream id, input and the error if nothing runs there (APPEND); ticket, outcome and head (FINISHED).
+        """
         return TABLE[self.state, given](self, now_s, argument)
 
     def sent(self, ticket: Ticket, now_s: float) -> None:
@@ -181,6 +185,11 @@ class ServerConnection(Generic[T]):
         accepted = replace(steer, id=new_id)
         ticket.steers.append(accepted)
         return [AcceptSteer(ticket, accepted)]
+
+    def _append(self, now_s: float, argument: tuple[str | None, object, Exception]) -> list[Action]:
+        stream_id, given, fault = argument
+        ticket = next((ticket for ticket in self.lanes.running if ticket.lane == stream_id), None)
+        return [Deliver(ticket, given) if ticket is not None else Refuse(cause=fault, stream_id=stream_id)]
 
     def _report(self, now_s: float, cause: Exception) -> list[Action]:
         return [Refuse(cause=cause)]
@@ -307,6 +316,7 @@ TABLE: dict[tuple[State, Input], _Handler] = {
     (State.OPEN, Input.CANCEL): _C._cancel,
     (State.OPEN, Input.STEER): _C._steer,
     (State.OPEN, Input.IGNORABLE): _C._ignore,
+    (State.OPEN, Input.APPEND): _C._append,
     (State.OPEN, Input.BAD_FRAME): _C._report,
     (State.OPEN, Input.FINISHED): _C._release,
     (State.OPEN, Input.TICK): _C._tick_open,
@@ -316,6 +326,7 @@ TABLE: dict[tuple[State, Input], _Handler] = {
     (State.EXPIRING, Input.CANCEL): _C._cancel,
     (State.EXPIRING, Input.STEER): _C._steer,
     (State.EXPIRING, Input.IGNORABLE): _C._ignore,
+    (State.EXPIRING, Input.APPEND): _C._append,
     (State.EXPIRING, Input.BAD_FRAME): _C._report,
     (State.EXPIRING, Input.FINISHED): _C._release,
     (State.EXPIRING, Input.TICK): _C._tick_expiring,
@@ -325,6 +336,7 @@ TABLE: dict[tuple[State, Input], _Handler] = {
     (State.DRAINING, Input.CANCEL): _C._cancel,
     (State.DRAINING, Input.STEER): _C._steer,
     (State.DRAINING, Input.IGNORABLE): _C._ignore,
+    (State.DRAINING, Input.APPEND): _C._append,
     (State.DRAINING, Input.BAD_FRAME): _C._report,
     (State.DRAINING, Input.FINISHED): _C._release,
     (State.DRAINING, Input.TICK): _C._tick_draining,
@@ -334,6 +346,7 @@ TABLE: dict[tuple[State, Input], _Handler] = {
     (State.CLOSED, Input.CANCEL): _C._ignore,
     (State.CLOSED, Input.STEER): _C._ignore,
     (State.CLOSED, Input.IGNORABLE): _C._ignore,
+    (State.CLOSED, Input.APPEND): _C._ignore,
     (State.CLOSED, Input.BAD_FRAME): _C._ignore,
     (State.CLOSED, Input.FINISHED): _C._release_unheard,
     (State.CLOSED, Input.TICK): _C._ignore,

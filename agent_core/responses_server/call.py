@@ -11,12 +11,14 @@ from msgspec import Raw
 
 from agent_core.protocol.lanes import Relation
 from agent_core.responses_server.output.ladder import Frame, Ladder
+from agent_core.responses_server.rollout import Rollout
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.state.remembered import Remembered
 from agent_core.wire.requests import ResponseCreate
 
 TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
+ROLLOUT_HEADER = b"x-loopline-rollout"
 
 Stop = Literal["cancelled", "expired", "gone"]
 
@@ -58,7 +60,8 @@ class Call:
     `owner`: name of the client's API key. `relation` says whose head that is. `stream_id` None: default lane, or HTTP.
     `before`: input that was queued for this response by steering, in front of its own. `timing`: the client wants stage
     timings in an event. `stop` is set by the shell before it cancels the task; None then means that the server itself
-    gives up. `ladder` is None until the response is created, and so is `steerable`.
+    gives up. `ladder` is None until the response is created, and so is `steerable`. `rollout`: where the outputs come
+    from that one long response waits for; None: calls end the response.
     """
 
     response_id: str
@@ -76,6 +79,7 @@ class Call:
     ladder: Ladder | None = None
     steerable: bool | None = None
     cut: Cut = field(default_factory=Cut)
+    rollout: Rollout | None = None
 
     def keepalive(self) -> Frame | None:
         """The event that breaks a silence, None before the response is created."""
@@ -84,5 +88,14 @@ class Call:
 
 def wants_timing(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     """Whether a request or an upgrade asks for stage timings, as Codex does."""
-    values = [value.strip().lower() for name, value in headers if name == TIMING_HEADER]
+    return _asks(headers, TIMING_HEADER)
+
+
+def wants_rollout(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether an upgrade asks for rollouts (an experiment)."""
+    return _asks(headers, ROLLOUT_HEADER)
+
+
+def _asks(headers: Iterable[tuple[bytes, bytes]], wanted: bytes) -> bool:
+    values = [value.strip().lower() for name, value in headers if name == wanted]
     return bool(values) and values[0] not in (b"", b"false", b"0")

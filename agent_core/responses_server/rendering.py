@@ -74,11 +74,11 @@ def item_title(item: AnyItem) -> str:
 class Renderer:
     """Owns the rendering thread and both caches. `rendered_items` counts items that were rendered.
 
-    `keep` False keeps neither headers nor texts (to measure what that gives).
+    `keep` False keeps no headers, `keep_texts` False no texts (to measure what that gives).
     """
 
-    def __init__(self, tokenizer: Tokenizer, *, keep: bool = True) -> None:
-        self._tokenizer, self._keep = tokenizer, keep
+    def __init__(self, tokenizer: Tokenizer, *, keep: bool = True, keep_texts: bool = True) -> None:
+        self._tokenizer, self._keep, self._keep_texts = tokenizer, keep, keep_texts
         self._texts: OrderedDict[bytes, array[int]] = OrderedDict()
         self._kept_tokens = 0
         self._guard = threading.Lock()
@@ -132,7 +132,7 @@ class Renderer:
 
     def _encode(self, text: str) -> list[int] | array[int]:
         """The tokens of a text, kept if it is long. Runs on the event loop and on the rendering thread."""
-        if not self._keep or len(text) < KEPT_CHARS:
+        if not self._keep_texts or len(text) < KEPT_CHARS:
             return self._tokenizer.encode(text)
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._guard:

@@ -7,15 +7,16 @@ that is switched off) is worked through once more from the start, by the same co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_core.errors import ServiceError, WireError
 from agent_core.protocol.lanes import Relation
 from agent_core.responses_server.call import Call
 from agent_core.responses_server.rendering import Header, Renderer
+from agent_core.responses_server.request.toolset import ToolSet
 from agent_core.responses_server.request.validation import Checked, Given, Validator
-from agent_core.responses_server.screening.chain import Screens, States
-from agent_core.responses_server.screening.port import Verdict
+from agent_core.responses_server.screening.chain import Screened, Screens
+from agent_core.responses_server.screening.port import Slices
 from agent_core.responses_server.state.compaction import Compacted, compact, effective
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
@@ -27,15 +28,15 @@ DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
 """Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
 
 
-async def resolve_state(call: Call, store: ResponseStore) -> Remembered | None:
+async def resolve_state(call: Call, store: ResponseStore, *, keep: bool = True) -> Remembered | None:
     """What the call continues: the connection's memory, else the durable store; None for a fresh conversation.
 
-    Raises ServiceError `previous_response_not_found`.
+    `keep` False leaves the memory aside. Raises ServiceError `previous_response_not_found`.
     """
     wanted = call.create.previous_response_id
     if call.relation is Relation.FRESH or wanted is None:
         return None
-    parent = call.head or await read_remembered(store, wanted, call.owner)
+    parent = (call.head if keep else None) or await read_remembered(store, wanted, call.owner)
     if parent is None:
         raise ServiceError(
             f"Previous response with id '{wanted[:80]}' not found.",
@@ -65,50 +66,81 @@ async def _resolve_references(given: Given, store: ResponseStore, owner: str) ->
 
 
 def screen(
-    screens: Screens, parent: Remembered | None, checked: Checked, *, incremental: bool
-) -> tuple[States, Verdict]:
-    """Classifier states behind the new items, and the verdict."""
+    screens: Screens, parent: Remembered | None, items: Sequence[AnyItem], *, incremental: bool
+) -> Slices[Screened]:
+    """Classifier states behind the new items, and the verdict on the conversation."""
     if parent is None:
-        return screens.screen(screens.initial(), checked.items)
+        return screens.screen(screens.initial(), items)
     if incremental and parent.screens is not None:
-        return screens.screen(parent.screens, checked.items)
-    return screens.screen(screens.initial(), [*parent.context.items, *checked.items])
+        return screens.screen(parent.screens, items)
+    return screens.screen(screens.initial(), [*parent.context.items, *items])
 
 
 @dataclass(frozen=True)
 class Prompt:
     """What the engine is given.
 
-    `first_new`: how many items are old. `reused`: how many tokens were rendered by an earlier call.
+    `context` has all items; the last of them, `pending`, are not rendered yet. `header` None: nor is that. `first_new`:
+    how many items are old. `reused`: how many tokens were rendered by an earlier call.
     """
 
-    header: Header
     context: Context
     first_new: int
     reused: int
+    pending: tuple[AnyItem, ...] = ()
+    header: Header | None = None
+
+    @property
+    def rendered(self) -> bool:
+        return self.header is not None and not self.pending
 
     @property
     def size(self) -> int:
-        return len(self.header.tokens) + len(self.context.tokens)
+        """Tokens of what is rendered."""
+        return (len(self.header.tokens) if self.header is not None else 0) + len(self.context.tokens)
+
+    def followed(self, *items: AnyItem) -> Prompt:
+        """With further items behind it."""
+        context, old = self.context.extended(items, (), calls_in(items)), len(self.context.items)
+        return replace(self, context=context, first_new=old, pending=(*self.pending, *items))
 
 
-async def render(renderer: Renderer, call: Call, parent: Remembered | None, checked: Checked, *, keep: bool) -> Prompt:
-    """Append the new items' tokens to the cached ones; `keep` False renders everything again."""
-    header = await renderer.header(call.create.instructions, checked.tools)
+def begin(parent: Remembered | None, checked: Checked, *, keep: bool) -> Prompt:
+    """The prompt with all its items; nothing new is rendered. `keep` False has everything rendered again."""
     base = parent.context if parent is not None else Context.empty()
     old = len(base.items)
-    reused = 0
     if any(isinstance(item, Compaction | CompactionTrigger) for item in checked.items):
-        context, old = await _rendered(renderer, effective([*base.items, *checked.items])), 0
-    elif old and not (keep and len(base.tokens)):
-        context = await _rendered(renderer, [*base.items, *checked.items])
-    else:
-        reused = len(base.tokens)
-        rendered = await renderer.items(checked.items)
-        context = base.extended(checked.items, rendered.tokens, calls_in(checked.items))
-    if keep and parent is not None and parent.header is not None and parent.header.digest == header.digest:
-        reused += len(header.tokens)
-    return Prompt(header=header, context=context, first_new=old, reused=reused)
+        return _fresh(effective([*base.items, *checked.items]), 0)
+    if old and not (keep and len(base.tokens)):
+        return _fresh([*base.items, *checked.items], old)
+    context = base.extended(checked.items, (), calls_in(checked.items))
+    return Prompt(context, old, reused=len(base.tokens), pending=tuple(checked.items))
+
+
+def _fresh(items: Sequence[AnyItem], old: int) -> Prompt:
+    """Of items none of which is rendered."""
+    context = Context.empty().extended(items, (), calls_in(items))
+    return Prompt(context, old, reused=0, pending=tuple(items))
+
+
+async def render(
+    renderer: Renderer,
+    instructions: str | None,
+    tools: ToolSet,
+    parent: Remembered | None,
+    prompt: Prompt,
+    *,
+    keep: bool,
+) -> Prompt:
+    """The prompt with everything rendered: the new items' tokens behind the cached ones."""
+    header, reused = prompt.header, prompt.reused
+    if header is None:
+        header = await renderer.header(instructions, tools)
+        if keep and parent is not None and parent.header is not None and parent.header.digest == header.digest:
+            reused += len(header.tokens)
+    rendered = await renderer.items(prompt.pending)
+    context = prompt.context.extended((), rendered.tokens, ())
+    return replace(prompt, context=context, reused=reused, pending=(), header=header)
 
 
 async def _rendered(renderer: Renderer, items: Sequence[AnyItem]) -> Context:
@@ -136,7 +168,7 @@ def compaction_for(checked: Checked, prompt: Prompt, window: int | None) -> Comp
 
 async def compacted(renderer: Renderer, prompt: Prompt, made: Compacted) -> Prompt:
     """The prompt that goes on behind a compaction. Nothing of the context is reused."""
-    return Prompt(prompt.header, await _rendered(renderer, made.items), first_new=0, reused=0)
+    return Prompt(await _rendered(renderer, made.items), first_new=0, reused=0, header=prompt.header)
 
 
 async def fitted(renderer: Renderer, prompt: Prompt, window: int | None, *, truncate: bool) -> Prompt:
@@ -155,7 +187,7 @@ async def fitted(renderer: Renderer, prompt: Prompt, window: int | None, *, trun
             start += 1
         rest = _with_their_calls(items[start:])
         if rest and left <= window:
-            return Prompt(prompt.header, await _rendered(renderer, rest), first_new=0, reused=0)
+            return Prompt(await _rendered(renderer, rest), first_new=0, reused=0, header=prompt.header)
     raise ServiceError(
         f"The input has {prompt.size} tokens, the model's context holds {window}.",
         code="context_length_exceeded",

@@ -20,7 +20,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     within their grammar. `json_output`: it keeps to a `text.format` that is not plain text. `context_tokens`: rendered
     tokens that its context holds, None for no limit. `own_tokens`: it counts with a tokenizer of its own, and so it
     keeps to `max_output_tokens` itself; what the service rendered says nothing of what it reused. `logprobs`: it gives
-    the log probabilities of what it says.
+    the log probabilities of what it says. `takes_tokens`: it works on `EngineRequest.tokens`.
     """
 
     tools: bool
@@ -32,6 +32,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     context_tokens: int | None = None
     own_tokens: bool = False
     logprobs: bool = False
+    takes_tokens: bool = False
 
 
 class TopLogprob(msgspec.Struct, frozen=True):
@@ -129,7 +130,8 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     """One response to sample.
 
     `items` is the whole context, oldest first, as structured items (`wire.items`); those from `first_new` on are new in
-    this call. `tokens` is the same context rendered. `memory` belongs to the lane, dies with it, and may hold what the
+    this call. `tokens` is the same context rendered, for engines that take it: for all
+    others rendering may go on behind them. `memory` belongs to the lane, dies with it, and may hold what the
     engine keeps between calls: it must only ever be a cache of what `items` says.
 
     `tools` are those that `tool_choice` leaves, none for "none"; `must_call`: one of them has to be called.

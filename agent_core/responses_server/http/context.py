@@ -79,7 +79,9 @@ class Contexts:
         if create.model is not None:
             route = call.router.resolve(create.model)
             check_model(route.model, route.engine.capabilities, checked)
-        return await steps.render(parts.renderer, call, parent, checked, keep=parts.keep_tokens)
+        prompt = steps.begin(parent, checked, keep=parts.keep_tokens)
+        tools, keep = checked.tools, parts.keep_tokens
+        return await steps.render(parts.renderer, create.instructions, tools, parent, prompt, keep=keep)
 
 
 def _output(made: Compacted) -> list[dict[str, Any]]:

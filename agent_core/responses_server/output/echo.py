@@ -66,6 +66,11 @@ def echo(
     return response
 
 
+def flagged(response: Response, flag: str) -> None:
+    """Tell of a flag that was found after the start. `flag`: code of a screen."""
+    response.metadata = to_raw({**plain(response.metadata), FLAG_KEY: flag})
+
+
 def _text(raw: Raw | UnsetType, settings: Settings | None) -> Raw:
     """`text` as it is in effect, with the default format where none is set."""
     given: dict[str, Any] = plain(raw) if present(raw) else {}

@@ -89,6 +89,15 @@ class Validator:
         references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}
         return Given([*before, *raws], items, references)
 
+    def appended(self, given: msgspec.Raw, context: Context) -> Given:
+        """Input that came for a response in the middle. Raises WireError."""
+        new = self.read(ResponseCreate(input=given))
+        if new.references:
+            raise WireError("Nothing stored can be referred to here.", param="input")
+        _check_places(new)
+        _check_outputs(new.items, context)
+        return new
+
     def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Checked:
         """Judge the new parts of `create` against the context it continues. Raises WireError."""
         settings = read_settings(create)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from agent_core.responses_server.screening.port import ALLOWED, Classifier, Verdict
+from agent_core.responses_server.screening.port import ALLOWED, Classifier, Slices, Verdict
+from agent_core.responses_server.stages import Stages
 
 States = tuple[Any, ...]
+
+
+class Screened(NamedTuple):
+    """States behind some items, and the worst verdict of all classifiers (the first of equals)."""
+
+    states: States
+    verdict: Verdict
 
 
 class Screens:
@@ -20,13 +29,24 @@ class Screens:
     def initial(self) -> States:
         return tuple(classifier.initial() for classifier in self._classifiers)
 
-    def screen(self, states: States, items: Sequence[Any]) -> tuple[States, Verdict]:
-        """States behind `items`, and the worst verdict of all classifiers (the first of equals)."""
+    def screen(self, states: States, items: Sequence[Any]) -> Slices[Screened]:
         self.screened_items += len(items)
         after, worst = [], ALLOWED
         for classifier, state in zip(self._classifiers, states, strict=True):
-            new_state, verdict = classifier.screen(state, items)
+            new_state, verdict = yield from classifier.screen(state, items)
             after.append(new_state)
             if verdict.action > worst.action:
                 worst = verdict
-        return tuple(after), worst
+        return Screened(tuple(after), worst)
+
+
+async def in_turns(work: Slices[Screened], stages: Stages) -> Screened:
+    """The result of `work`; others get their turn between its slices. Its own time is charged to `screen`."""
+    while True:
+        try:
+            with stages.timed("screen"):
+                next(work)
+        except StopIteration as end:
+            result: Screened = end.value
+            return result
+        await asyncio.sleep(0)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
-from agent_core.responses_server.screening.port import ALLOWED, Action, Verdict
+from agent_core.responses_server.screening.port import ALLOWED, Action, ItemClassifier, Slices, Verdict
 from agent_core.wire.items import CustomToolCallOutput, FunctionCallOutput, InputFile, InputImage, Message, read_parts
+
+SLICE_CHARS = 500_000
+"""Characters of a part that are checked at once; about half a millisecond."""
+_TAIL_CHARS = 64
+"""Where the padding of a part and white space behind it are looked for."""
 
 MAX_MEDIA_BYTES = 20 * 1024 * 1024
 """Largest decoded image or file within one content part."""
@@ -18,34 +22,24 @@ _DATA_URL = re.compile(r"data:([a-z0-9.+-]+/[a-z0-9.+-]+)(;[a-z0-9-]+=[^;,]*)*;b
 _ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
-class MediaScreen:
-    """Stateless: each part is judged by itself."""
+class MediaScreen(ItemClassifier):
+    """Each part is judged by itself."""
 
     name = "media"
 
     def __init__(self, max_bytes: int = MAX_MEDIA_BYTES) -> None:
         self._max_bytes = max_bytes
 
-    def initial(self) -> None:
-        return None
-
-    def screen(self, state: None, items: Sequence[Any]) -> tuple[None, Verdict]:
-        for item in items:
-            reason = self._judge(item)
-            if reason is not None:
-                return None, Verdict(Action.BLOCK, CODE, f"The input holds media that can't be used: {reason}.")
-        return None, ALLOWED
-
-    def _judge(self, item: Any) -> str | None:
+    def judge(self, item: Any) -> Slices[Verdict]:
         for url in _urls(item):
             if url[:5].lower() != "data:":
                 continue
-            reason = self._judge_data_url(url)
+            reason = yield from self._judge_data_url(url)
             if reason is not None:
-                return reason
-        return None
+                return Verdict(Action.BLOCK, CODE, f"The input holds media that can't be used: {reason}.")
+        return ALLOWED
 
-    def _judge_data_url(self, url: str) -> str | None:
+    def _judge_data_url(self, url: str) -> Slices[str | None]:
         head = _DATA_URL.match(url[:256])
         if head is None:
             return "a data URL without a media type and base64 data"
@@ -54,18 +48,25 @@ class MediaScreen:
             return "an empty data URL"
         if size > self._max_bytes:
             return f"a part of {size} bytes, the limit is {self._max_bytes}"
-        if not _is_base64(url[head.end() :]):
+        if not (yield from _is_base64(url, head.end())):
             return "a data URL whose data is not base64"
         return None
 
 
-def _is_base64(text: str) -> bool:
-    """Alphabet and length, by one pass in C: a part may be megabytes."""
-    if not text.isascii():
+def _is_base64(text: str, start: int) -> Slices[bool]:
+    """Alphabet and length of what follows `start`, by passes in C: a part may be megabytes."""
+    end = len(text)
+    tail = text[max(start, end - _TAIL_CHARS) :]
+    digits = tail.rstrip().rstrip("=")
+    if len(tail.rstrip()) - len(digits) > 2:
         return False
-    data = text.rstrip().encode()
-    digits = data.rstrip(b"=")
-    return len(data) - len(digits) <= 2 and len(digits) % 4 != 1 and not digits.translate(None, _ALPHABET)
+    end -= len(tail) - len(digits)
+    for at in range(start, end, SLICE_CHARS):
+        piece = text[at : min(end, at + SLICE_CHARS)]
+        if not piece.isascii() or piece.encode().translate(None, _ALPHABET):
+            return False
+        yield
+    return (end - start) % 4 != 1
 
 
 def _urls(item: Any) -> list[str]:

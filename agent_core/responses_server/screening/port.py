@@ -1,16 +1,21 @@
 """The screening port: classifiers that keep state per conversation and see each item once.
 
-A classifier is a pure fold. Its state after a list of items is the same however the list is cut into calls, so
-screening only what is new gives the verdict that screening everything would give.
+A classifier is a pure fold, and its verdict is about the whole conversation so far. Both are the same however the
+conversation is cut into calls, so screening only what is new gives the verdict that screening everything would give.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+
+Slices = Generator[None, None, T]
+"""Work in slices: it yields at the latest after a millisecond, so that others get their turn; then its result."""
 
 
 class Action(IntEnum):
@@ -35,6 +40,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
 ALLOWED = Verdict()
 
+ITEMS_PER_SLICE = 64
+"""Items that are judged before others get their turn, if they are small."""
+
 
 class Classifier(Protocol):
     @property
@@ -43,5 +51,37 @@ class Classifier(Protocol):
     def initial(self) -> Any:
         """State of an empty conversation."""
 
-    def screen(self, state: Any, items: Sequence[Any]) -> tuple[Any, Verdict]:
-        """State behind `items`, and the worst verdict on them. Never changes `state` in place."""
+    def screen(self, state: Any, items: Sequence[Any]) -> Slices[tuple[Any, Verdict]]:
+        """State behind `items`, and the verdict on all that led to it. Never changes `state` in place."""
+
+
+class ItemClassifier:
+    """Judges each item by itself: its state is its verdict, the worst so far (the first of equals)."""
+
+    name = ""
+
+    def initial(self) -> Verdict:
+        return ALLOWED
+
+    def screen(self, state: Verdict, items: Sequence[Any]) -> Slices[tuple[Verdict, Verdict]]:
+        for number, item in enumerate(items, 1):
+            found = yield from self.judge(item)
+            if found.action > state.action:
+                state = found
+            if number % ITEMS_PER_SLICE == 0:
+                yield
+        return state, state
+
+    def judge(self, item: Any) -> Slices[Verdict]:
+        """The verdict on one item, whatever stands beside it."""
+        raise NotImplementedError
+
+
+def at_once(work: Slices[T]) -> T:
+    """All slices of some work, one after the other."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: T = end.value
+            return result

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Raw
+
 from agent_core.errors import WireError
 from agent_core.responses_server.engines.base import EngineTool
 from agent_core.responses_server.rendering import Header
@@ -26,7 +28,8 @@ class Remembered:
     """`context`: input and output of the whole chain. `screens` None: the items were not screened yet (from the store).
 
     `memory` is the engine's own cache for this lane. `stored`: the durable store has this response, so a child's record
-    may refer to it. `extra`, `update`: tools and settings that came as items of the chain.
+    may refer to it. `size`: bytes that all of it takes, roughly. `extra`, `update`: tools and settings that came as
+    items of the chain.
     """
 
     response_id: str
@@ -35,9 +38,19 @@ class Remembered:
     stored: bool
     header: Header | None = None
     screens: States | None = None
+    size: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
     extra: tuple[EngineTool, ...] = ()
     update: Configuration = UNCHANGED
+
+
+ITEM_BYTES = 600
+"""What an item takes in memory besides its text, roughly."""
+
+
+def size_of(*given: Sequence[Raw]) -> int:
+    """Bytes that items take in memory, roughly: as structs with their texts, and as tokens of four bytes."""
+    return sum(2 * len(raw) + ITEM_BYTES for raws in given for raw in raws)
 
 
 async def read_remembered(store: ResponseStore, response_id: str, owner: str) -> Remembered | None:
@@ -55,6 +68,7 @@ async def read_remembered(store: ResponseStore, response_id: str, owner: str) ->
         stored=True,
         extra=_tools_in(items),
         update=UNCHANGED.behind(items),
+        size=size_of(*(raws for record in chain for raws in (record.input, record.output))),
     )
 
 

@@ -53,7 +53,7 @@ async def test_only_new_items_are_validated_screened_and_rendered(service: Runni
             previous_response_id=first["id"],
         )
     validated, screened, rendered = (after - then for after, then in zip(counters(), before, strict=True))
-    assert (validated, screened) == (1, 1)
+    assert (validated, screened) == (1, 2), "what came, and what the model said then"
     assert rendered == 2  # the new message and the answer to it
     settled = await eventually(lambda: service.service_call(second["id"]))
     assert settled.new_tokens < 20

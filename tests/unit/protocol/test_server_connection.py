@@ -9,7 +9,17 @@ import pytest
 
 from agent_core.errors import WireError
 from agent_core.protocol.lanes import Head, Limits, Outcome, Ticket
-from agent_core.protocol.server_actions import Action, Close, Keepalive, Refuse, RefuseSteer, Start, Stop, Withdraw
+from agent_core.protocol.server_actions import (
+    Action,
+    Close,
+    Deliver,
+    Keepalive,
+    Refuse,
+    RefuseSteer,
+    Start,
+    Stop,
+    Withdraw,
+)
 from agent_core.protocol.server_connection import (
     DRAIN_CODE,
     LIMIT_CODE,
@@ -57,6 +67,11 @@ def machine_in(state: State) -> tuple[ServerConnection[str], Ticket]:
     return machine, running
 
 
+def test_input_for_a_stream_where_nothing_runs_is_refused() -> None:
+    machine, _ = machine_in(State.OPEN)
+    assert machine.on(Input.APPEND, 1.0, ("other", "input", BAD)) == [Refuse(cause=BAD, stream_id="other")]
+
+
 def test_every_state_has_every_input() -> None:
     assert set(TABLE) == set(itertools.product(State, Input))
 
@@ -75,6 +90,7 @@ def expected(state: State, given: Input, running: Ticket) -> list[Action]:
         Input.CANCEL: [Stop(running, "cancelled")],
         Input.STEER: [RefuseSteer("response_not_found", STEER)],
         Input.BAD_FRAME: [Refuse(cause=BAD)],
+        Input.APPEND: [Deliver(running, "input")],
         Input.FINISHED: ends[state],
         Input.TICK: [],
         Input.DRAIN: [],
@@ -90,6 +106,7 @@ def test_each_input_in_each_state(state: State, given: Input) -> None:
         Input.CREATE: Ticket(99, None, None),
         Input.STEER: (STEER, "steer_1", None),
         Input.BAD_FRAME: BAD,
+        Input.APPEND: (None, "input", BAD),
         Input.FINISHED: (running, Outcome.DONE, head("resp_1")),
     }
     assert machine.on(given, 5.0, arguments.get(given)) == expected(state, given, running)

@@ -138,7 +138,7 @@ async def test_kept_texts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_without_keeping_each_text_is_tokenised_again() -> None:
     tokenizer = Counting()
-    renderer = Renderer(tokenizer, keep=False)
+    renderer = Renderer(tokenizer, keep_texts=False)
     await renderer.items([said(1)])
     before = tokenizer.chars
     await renderer.items([said(1)])
