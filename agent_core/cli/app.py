@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -192,9 +193,16 @@ def serve(
 def bench(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where bench.json, bench.md and bench.svg go.")],
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Only this scenario; repeatable.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs where a scenario has them, to see that it works.")
+    ] = False,
 ) -> None:
     """Measure, and write the figures; compare ratios within one run only."""
+    from agent_core.bench import scale
     from agent_core.bench.suite import run as run_suite
+
+    if quick:
+        os.environ[scale.QUICK] = "1"
 
     run_suite(out, tuple(only or ()), lambda line: typer.echo(line, err=True))
 

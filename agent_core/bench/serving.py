@@ -1,0 +1,58 @@
+"""`loopline serve` as a process of its own, in a home of its own, for scenarios that measure the service."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+KEY: Final = "bench"
+START_S: Final = 60
+
+
+class Served(msgspec.Struct, frozen=True):
+    """A service that listens on loopback."""
+
+    port: int
+    pid: int
+
+    def rss_bytes(self) -> int:
+        """What is resident of it now."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[Served]:
+    """Start it with `options`, wait until it listens, end it. `folder` is new, or of an earlier one."""
+    ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)
+    homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agent_core", "serve", "--ready-file", str(ready), *options],
+        env={**os.environ, **homes, "LOOPLINE_API_KEY": KEY},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        give_up_s = time.monotonic() + START_S
+        while not ready.exists():
+            if process.poll() is not None or time.monotonic() > give_up_s:
+                raise RuntimeError("the service of the benchmark did not start")
+            time.sleep(0.02)
+        told = json.loads(ready.read_text())
+        yield Served(int(told["url"].rpartition(":")[2]), told["pid"])
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
