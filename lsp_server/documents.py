@@ -1,24 +1,21 @@
 """The open documents as their client sees them, changed by its notifications alone.
 
-Owns: the lines of each document, what ends a line (`\\n`, `\\r\\n` and `\\r`, nothing else), and position encodings,
-which are known nowhere but here. Everywhere else a place is an offset into the text, or a line and a column in
-characters.
+Owns: the lines of each document (`line_store` keeps them), and position encodings, which are known nowhere but here.
+Everywhere else a place is an offset into the text, or a line and a column in characters.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-Encoding = Literal["utf-8", "utf-16", "utf-32"]
+from lsp_server.line_store import LineStore, ended, split_lines
 
-_OTHER_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+Encoding = Literal["utf-8", "utf-16", "utf-32"]
 
 
 class Place(msgspec.Struct, frozen=True, order=True):
@@ -49,21 +46,6 @@ class Splice(msgspec.Struct, frozen=True):
     first: int
     last: int
     count: int
-
-
-def split_lines(text: str) -> list[str]:
-    """Lines with their ends. A final line end opens no further line; "" has none."""
-    if not _OTHER_ENDS.search(text):
-        return text.splitlines(keepends=True)
-    if "\r" not in text:
-        lines = [line + "\n" for line in text.split("\n")]
-        lines[-1] = lines[-1][:-1]
-        return lines if lines[-1] else lines[:-1]
-    return _LINE.findall(text)
-
-
-def _ended(line: str) -> bool:
-    return line.endswith(("\n", "\r"))
 
 
 def bare(line: str) -> str:
@@ -105,7 +87,7 @@ class Document:
         self.uri, self.language, self.version, self._encoding = uri, language, version, encoding
         given = path_of(uri)
         self.path = os.path.realpath(given) if given is not None else None
-        self.lines = split_lines(text)
+        self.lines = LineStore(text)
         self._text: str | None = text
         self.edited = False
         """True once the client changed it since it was opened or saved."""
@@ -113,13 +95,12 @@ class Document:
     @property
     def text(self) -> str:
         if self._text is None:
-            self._text = "".join(self.lines)
+            self._text = self.lines.text()
         return self._text
 
-    def offset_in(self, text: str, position: Position) -> int:
-        """Where a client's position would be if the document held `text`."""
-        other = Document(self.uri, self.language, self.version, text, self._encoding)
-        return other.offset(other.place(position))
+    def holding(self, text: str) -> Document:
+        """The same document with another text."""
+        return Document(self.uri, self.language, self.version, text, self._encoding)
 
     def place(self, position: Position) -> Place:
         """Where a client's position is; what lies outside is moved to the nearest place."""
@@ -130,10 +111,10 @@ class Document:
 
     @property
     def end(self) -> Place:
-        if not self.lines:
+        if not len(self.lines):
             return Place(0, 0)
         last = self.lines[-1]
-        return Place(len(self.lines), 0) if _ended(last) else Place(len(self.lines) - 1, len(last))
+        return Place(len(self.lines), 0) if ended(last) else Place(len(self.lines) - 1, len(last))
 
     def position(self, place: Place) -> Position:
         """A place in the client's units."""
@@ -145,17 +126,10 @@ class Document:
 
     def positions_at(self, offsets: Sequence[int]) -> list[Position]:
         """The client's positions of offsets into the text, which must be in order."""
-        found: list[Position] = []
-        line = start = 0
-        for offset in offsets:
-            while line < len(self.lines) and start + len(self.lines[line]) <= offset and _ended(self.lines[line]):
-                start += len(self.lines[line])
-                line += 1
-            found.append(self.position(Place(line, offset - start)))
-        return found
+        return [self.position(Place(line, column)) for line, column in self.lines.places(offsets)]
 
     def offset(self, place: Place) -> int:
-        return sum(map(len, self.lines[: place.line])) + place.column
+        return self.lines.start_of(place.line) + place.column
 
     def text_between(self, start: Position, end: Position) -> str:
         """The text of a client's range."""
@@ -169,7 +143,7 @@ class Document:
         return splices
 
     def _slice(self, first: Place, last: Place) -> str:
-        pieces = self.lines[first.line : last.line + 1]
+        pieces = self.lines.between(first.line, last.line + 1)
         if last.line < len(self.lines):
             pieces[-1] = pieces[-1][: last.column]
         if pieces:
@@ -179,7 +153,7 @@ class Document:
     def _apply(self, change: Change) -> Splice:
         if change.start is None or change.end is None:
             count = len(self.lines)
-            self.lines, self._text = split_lines(change.text), change.text
+            self.lines, self._text = LineStore(change.text), change.text
             return Splice(0, count, len(self.lines))
         start, end = self.place(change.start), self.place(change.end)
         if end < start:
@@ -195,7 +169,7 @@ class Document:
             middle += self.lines[stop]
             stop += 1
         new = split_lines(middle)
-        self.lines[first:stop] = new
+        self.lines.splice(first, stop, new)
         self._text = None
         return Splice(first, max(first, stop), len(new))
 

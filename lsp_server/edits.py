@@ -195,8 +195,8 @@ def _range(start: Position, end: Position) -> lsp.Range:
 
 def _applied_by_place(document: Document, text: str, ranges: Sequence[Span], hunks: Sequence[Hunk]) -> str:
     """What an editor makes of `text` that applies the hunks where their ranges happen to be in it."""
-    moved = []
+    moved, other = [], document.holding(text)
     for (start, end), hunk in zip(ranges, hunks, strict=True):
-        first, last = document.offset_in(text, start), document.offset_in(text, end)
+        first, last = (other.offset(other.place(position)) for position in (start, end))
         moved.append(Hunk(first, max(first, last), hunk.text))
     return merge.apply(text, moved)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from lsp_server.documents import split_lines
+from lsp_server.line_store import END, split_lines
 
 MAX_COMPARED_LINES = 800
 """Longer stretches count as one replacement: comparing them line by line could take seconds."""
@@ -29,28 +29,54 @@ def hunks(old: str, new: str) -> list[Hunk]:
     """Replacements that make `new` of `old`, in order, apart from each other, each as short as its ends allow."""
     if old == new:
         return []
-    before, after = split_lines(old), split_lines(new)
-    head = 0
-    limit = min(len(before), len(after))
-    while head < limit and before[head] == after[head]:
-        head += 1
-    tail = 0
-    while tail < limit - head and before[-1 - tail] == after[-1 - tail]:
-        tail += 1
-    middle_old, middle_new = before[head : len(before) - tail], after[head : len(after) - tail]
-    at = sum(map(len, before[:head]))
+    head, tail = _same_ends(old, new)
+    middle_old, middle_new = split_lines(old[head : len(old) - tail]), split_lines(new[head : len(new) - tail])
     if max(len(middle_old), len(middle_new)) > MAX_COMPARED_LINES:
         blocks = [(0, len(middle_old), 0, len(middle_new))]
     else:
         matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
         blocks = [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
     found = []
-    place, line = at, 0
+    place, line = head, 0
     for i1, i2, j1, j2 in blocks:
         place += sum(map(len, middle_old[line:i1]))
         gone, come = "".join(middle_old[i1:i2]), "".join(middle_new[j1:j2])
         found.append(_shortened(place, gone, come))
         place, line = place + len(gone), i2
+    return found
+
+
+def _same_ends(old: str, new: str) -> tuple[int, int]:
+    """How many characters of whole lines are the same at the beginning, and at the end of what is left."""
+    head = _same(old, new, min(len(old), len(new)))
+    while head:
+        head = max(old.rfind("\n", 0, head), old.rfind("\r", 0, head)) + 1
+        if not head or old[head - 1] == "\n" or "\n" not in (old[head : head + 1], new[head : head + 1]):
+            break
+        head -= 1  # half of a line end in one of the two
+    tail = _same(old, new, min(len(old), len(new)) - head, from_end=True)
+    whole = END.search(old, len(old) - tail) if tail else None
+    return head, len(old) - whole.end() if whole is not None else 0
+
+
+def _same(one: str, other: str, limit: int, *, from_end: bool = False) -> int:
+    """How many characters are the same, `limit` at most. Compares slices, which is a thousand times faster than
+    characters."""
+    found, step, growing = 0, 4096, True
+    while found < limit:
+        size = min(step, limit - found)
+        if from_end:
+            here = one[len(one) - found - size : len(one) - found]
+            there = other[len(other) - found - size : len(other) - found]
+        else:
+            here, there = one[found : found + size], other[found : found + size]
+        if here == there:
+            found += size
+            step = step * 2 if growing else step
+        elif size == 1:
+            break
+        else:
+            growing, step = False, size // 2
     return found
 
 

@@ -76,7 +76,7 @@ class FixedProtocol(LanguageServerProtocol):
     def receive(self, body: bytes) -> None:
         """Handle one message, whatever it is. A request is always answered; nothing is raised."""
         try:
-            message = json.loads(body)
+            message = _decoded(body)
         except (ValueError, RecursionError):
             self.refuse(None, PARSE_ERROR, "a message is JSON in UTF-8")
             return
@@ -290,6 +290,15 @@ class FixedProtocol(LanguageServerProtocol):
     @lsp_method(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def lsp_work_done_progress_cancel(self, params: lsp.WorkDoneProgressCancelParams) -> None:
         self._server.progress_cancelled(params.token)
+
+
+def _decoded(body: bytes) -> Any:
+    """A message as JSON; msgspec is some ten times faster with a large one, and stricter (NaN, half a surrogate pair).
+    Raises ValueError or RecursionError."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return json.loads(body)
 
 
 def _what_is_wrong(error: Exception) -> str:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lsp_server import line_store
 from lsp_server.documents import (
     Change,
     Document,
@@ -20,10 +21,10 @@ from lsp_server.documents import (
     bare,
     column_of,
     path_of,
-    split_lines,
     units_of,
     uri_of,
 )
+from lsp_server.line_store import SLICE, LineStore, count_lines, split_lines
 from tests.support.lsp_editor import Buffer, Editor
 
 ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
@@ -52,7 +53,7 @@ def test_random_edits_leave_the_mirror_equal(encoding: Encoding, start: str, edi
         buffer.text = buffer.text[:first] + text + buffer.text[last:]
         document.apply([Change(text, *positions)], version)
         assert document.text == buffer.text
-        assert document.lines == split_lines(buffer.text)
+        assert list(document.lines) == split_lines(buffer.text)
     assert document.version == len(edits) + 1
 
 
@@ -80,8 +81,8 @@ def test_splices_tell_which_lines_changed(text: str, splices: list[tuple[int, in
         span = [editor.position(buffer, offset) for offset in (first, last)]
         buffer.text = buffer.text[:first] + new + buffer.text[last:]
         (splice,) = document.apply([Change(new, *(Position(p["line"], p["character"]) for p in span))], 2)
-        made = document.lines[splice.first : splice.first + splice.count]
-        assert before[: splice.first] + made + before[splice.last :] == document.lines
+        made = document.lines.between(splice.first, splice.first + splice.count)
+        assert before[: splice.first] + made + before[splice.last :] == list(document.lines)
 
 
 def _outside_pairs(text: str, offset: int) -> int:
@@ -153,3 +154,56 @@ def test_other_uris_are_no_paths(uri: str) -> None:
 def test_a_name_that_is_no_utf8_survives(tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
     assert path_of(uri_of(name)) == name
+
+
+ENDS = st.sampled_from(["\n", "\r\n", "\r", "", "\x0c", "\u2028"])
+PIECES = st.lists(st.tuples(st.text("ab😀", max_size=4), ENDS), max_size=30).map(
+    lambda pairs: "".join(text + end for text, end in pairs)
+)
+
+
+@given(PIECES, st.data())
+@settings(max_examples=150, deadline=None)
+def test_lines_in_slices_are_the_lines_of_the_whole(text: str, data: st.DataObject) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_store, "SLICE", 7)
+        store, lines = LineStore(text), split_lines(text)
+        for _ in range(4):
+            assert list(store) == lines and store.text() == "".join(lines) and len(store) == len(lines)
+            assert [store[at] for at in range(-len(lines), len(lines))] == lines * 2
+            first = data.draw(st.integers(0, len(lines)))
+            stop = data.draw(st.integers(first, len(lines)))
+            assert store.between(first, stop) == lines[first:stop]
+            assert store.start_of(first) == sum(map(len, lines[:first]))
+            offsets = sorted(data.draw(st.lists(st.integers(0, len(store.text())), max_size=5)))
+            assert store.places(offsets) == [place_of(lines, offset) for offset in offsets]
+            new = split_lines(data.draw(PIECES))
+            if stop < len(lines) and new and not new[-1].endswith("\n"):
+                new[-1] = new[-1].rstrip("\r") + "\n"  # only the last line may have no end
+            if lines and first == len(lines) and not lines[-1].endswith(("\n", "\r")):
+                continue
+            store.splice(first, stop, new)
+            lines[first:stop] = new
+
+
+def place_of(lines: list[str], offset: int) -> tuple[int, int]:
+    line = start = 0
+    while line < len(lines) and start + len(lines[line]) <= offset and lines[line].endswith(("\n", "\r")):
+        start, line = start + len(lines[line]), line + 1
+    return line, offset - start
+
+
+def test_a_line_longer_than_a_slice_and_a_text_of_many_slices() -> None:
+    long = "x" * (5 * SLICE)
+    assert list(LineStore(long)) == [long]
+    text = "".join(f"line {number}\n" for number in range(SLICE))
+    store = LineStore(text)
+    assert len(store) == SLICE == count_lines(text) and store[12_345] == "line 12345\n"
+    with pytest.raises(IndexError):
+        store[SLICE]
+    store.splice(10, SLICE - 10, [])
+    assert list(store) == split_lines(text)[:10] + split_lines(text)[-10:]
+    store.splice(0, 20, [])
+    assert list(store) == [] and len(store) == 0 and store.places([0]) == [(0, 0)]
+    store.splice(0, 0, ["a\n"])
+    assert store.text() == "a\n"

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from agent_core.agent import updates
 from agent_core.tools.diffs import diff
 from lsp_server import patches, protocol, schema, typings
-from lsp_server.documents import Splice, split_lines
+from lsp_server.documents import Splice
 from lsp_server.features.ai_comments import mark_of
 from lsp_server.features.watching import folders_of
+from lsp_server.line_store import split_lines
 from lsp_server.lines import LineNotes
 from lsp_server.protocol_events import AnyEvent
 from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
