@@ -87,6 +87,7 @@ def main(model: str, template: str, key: str) -> None:
         processors.n_threads = 1
     params.cache_ram_mib, params.verbosity = 0, 1
     params.warmup = params.ui = params.fit_params = False
+    params.sampling.temp, params.n_predict = 0.0, 160
     params.api_keys = [key] if key else []
     if template:
         params.chat_template = template

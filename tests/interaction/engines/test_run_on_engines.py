@@ -26,22 +26,22 @@ def configured(env: dict[str, str], text: str) -> dict[str, str]:
     return env
 
 
-def run(folder: Path, env: dict[str, str], url: str, task: str) -> list[Any]:
-    """The lines of one run."""
+def run(folder: Path, env: dict[str, str], url: str, task: str, key: str = KEY) -> list[Any]:
+    """The lines of one run. `url` ends in /v1."""
     (folder / "project").mkdir()
     (folder / "project" / "notes.txt").write_text("The launch word is marmalade.\n")
     options = (
         "-w",
         str(folder / "project"),
         "--base-url",
-        f"{url}/v1",
+        url,
         "--model",
         "own",
         "--approve",
         "auto",
         "--json",
     )
-    done = loopline("run", task, *options, env={**env, "OPENAI_API_KEY": KEY})
+    done = loopline("run", task, *options, env={**env, "OPENAI_API_KEY": key})
     assert done.code == 0, (done.out[-2000:], done.err)
     return done.lines
 
@@ -66,7 +66,7 @@ def test_a_local_model_behind_serve(tmp_path: Path) -> None:
     table = 'temperature = 0\ncontext = 2560\nslots = 1\nmax_output_tokens = 96\nstop = ["\\n\\n", "\\nThe"]\n'
     env = configured(environment(tmp_path), f"[engines.own]\n{table}")
     with serving(tmp_path, env, "--engine", f"own=llama:{smollm2()}") as service:
-        summary = check(run(tmp_path, env, service.url, f"Repeat: {CALL}"))
+        summary = check(run(tmp_path, env, f"{service.url}/v1", f"Repeat: {CALL}"))
     assert summary["cached_tokens"] > summary["input_tokens"] * 0.8, (
         "the warm-up and the first call were not evaluated again"
     )
@@ -77,7 +77,21 @@ async def test_a_server_of_another_kind_behind_serve(tmp_path: Path) -> None:
         table = '[engines.own.extra]\ntemperature = 0\nstop = ["\\n\\n", "\\nThe"]\n'
         env = configured({**environment(tmp_path), "LOOPLINE_UPSTREAM_KEY": "server-key"}, table)
         with serving(tmp_path, env, "--engine", f"own=upstream:{url}#smol") as service:
-            lines = run(tmp_path, env, service.url, f"Answer with this call and nothing else:\n{CALL}")
+            lines = run(tmp_path, env, f"{service.url}/v1", f"Answer with this call and nothing else:\n{CALL}")
     text = json.dumps(lines)
     assert "server-key" not in text
     check(lines)
+
+
+async def test_a_server_of_another_kind_by_its_url(tmp_path: Path) -> None:
+    """Nothing of ours in between: it speaks the Responses API over HTTP and refuses the WebSocket, once."""
+    async with llama_server(smollm2(), HERMES_TEMPLATE, "server-key") as url:
+        lines = run(tmp_path, environment(tmp_path), url, f"Repeat:\n{CALL}", "server-key")
+    types = [line["type"] for line in lines]
+    (finished,) = [line for line in lines if line["type"] == "tool.finished"]
+    assert (finished["name"], json.loads(finished["arguments"])) == ("read", {"path": "notes.txt"})
+    assert "text.delta" in types[types.index("tool.finished") :]
+    summary = lines[-1]
+    assert (summary["status"], summary["calls"], summary["reused_calls"]) == ("completed", 2, 0)
+    assert 0 < summary["output_tokens"] < summary["input_tokens"]
+    assert summary["cached_tokens"] > 0, "the server's own cache, by what it reports"
