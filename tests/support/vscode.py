@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -37,7 +37,7 @@ QUIET: dict[str, Any] = {
     "workbench.tips.enabled": False,
     "workbench.enableExperiments": False,
     "extensions.autoCheckUpdates": False,
-    "extensions.autoUpdate": False,
+    "extensions.autoUpdate": "off",
     "extensions.ignoreRecommendations": True,
     "editor.minimap.enabled": False,
     "git.openRepositoryInParentFolders": "never",
@@ -77,14 +77,15 @@ class CodeServer:
         )  # fmt: skip
         assert done.returncode == 0 and "successfully installed" in done.stdout, f"{done.stdout}\n{done.stderr}"
 
-    def settings(self, **values: Any) -> None:
-        """The user's settings, besides those that keep the editor quiet. Names with `_` for the dots."""
-        self.write_settings({name.replace("_", "."): value for name, value in values.items()})
-
-    def write_settings(self, values: dict[str, Any]) -> None:
-        file = self.user / "User" / "settings.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({**QUIET, **values}))
+    def settings(self, values: Mapping[str, Any] | None = None, **more: Any) -> None:
+        """Replace the user's settings, besides those that keep the editor quiet: `values` with the names of settings,
+        `more` those of the extension by their last part. In a remote window, as this is one for the editor, what
+        belongs to a machine is read from a file of its own, so both hold them."""
+        wanted = {**QUIET, **(values or {}), **{f"loopline.{name}": value for name, value in more.items()}}
+        for folder in ("User", "Machine"):
+            file = self.user / folder / "settings.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(wanted))
 
     def start(self) -> None:
         options = (
@@ -126,11 +127,9 @@ def code_server(editor: Editor, vsix: Path, folder: Path) -> Iterator[CodeServer
     found.settings()
     found.install(vsix)
     found.start()
-    expect.set_options(timeout=WAIT_MS)
     try:
         yield found
     finally:
-        expect.set_options(timeout=None)
         found.stop()
 
 
@@ -193,6 +192,22 @@ class Window:
         await entry.fill(f":{line}")
         await self.page.keyboard.press("Enter")
 
+    async def go_to_problem(self, text: str) -> None:
+        """Open the first problem whose words hold `text` from the list of problems, and put that list away."""
+        await self.command("Problems: Focus on Problems View")
+        row = self.page.locator(".markers-panel .monaco-list-row", has_text=text).first
+        await expect(row).to_be_visible()
+        await row.dblclick()
+        await expect(self.page.locator(".editor-instance .monaco-editor.focused")).to_be_visible()
+        await self.command("View: Hide Panel")
+
+    async def quick_fix(self, title: str) -> None:
+        """Choose from the menu of code actions at the cursor."""
+        await self.page.keyboard.press("Control+.")
+        menu = self.page.locator(".action-widget")
+        await expect(menu.get_by_text(title).first).to_be_visible()
+        await menu.get_by_text(title).first.click()
+
     def status(self, item: str = "") -> Locator:
         """The extension's entry in the status bar."""
         return self.page.locator(f'.statusbar-item[id^="{EXTENSION}{item}"]').first
@@ -233,6 +248,7 @@ async def window(
     page = await context.new_page()
     page.set_default_timeout(WAIT_MS)
     found = Window(page, f"{server.url}/?{query}")
+    expect.set_options(timeout=WAIT_MS)
     try:
         await found.load()
         yield found
@@ -242,6 +258,7 @@ async def window(
                 await found.picture(f"failed-{name or 'window'}")
         raise
     finally:
+        expect.set_options(timeout=None)
         async with asyncio.timeout(20):
             await context.close()
 

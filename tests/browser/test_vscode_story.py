@@ -1,0 +1,89 @@
+"""A user's way through the extension in the real editor: from a failing test to a reviewed fix, and back."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+
+from agent_core.demo.sample import run_tests
+from tests.support.cli import tree
+from tests.support.sample import OTHER_BUGS, copy_with
+from tests.support.vscode import CodeServer, Window, until, window
+from tests.support.vscode_scenes import LOOPLINE, seed
+from tests.support.vscode_view import View, session_view
+from tests.support.web_browser import chromium
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as found:
+        yield found
+
+
+async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
+    browser: Browser, vscode: CodeServer, tmp_path: Path
+) -> None:
+    """The bug is drawn by seed; the model is the service's own `repair`, so nothing here is told in advance."""
+    bug = random.Random(seed()).choice(sorted(OTHER_BUGS))
+    project = copy_with(tmp_path / "inventory", bug)
+    broken = tree(project)
+    vscode.settings({"loopline.server.path": str(LOOPLINE)})
+    async with window(browser, vscode, project, "story") as editor:
+        view = await session_view(editor)
+        await expect(editor.status()).to_contain_text("repair (no model)")
+
+        # a first turn finds the failing tests, and is stopped where it asks for more
+        await view.say("make the tests pass")
+        await expect(view.approvals()).to_contain_text("checks")
+        await editor.picture("story-1-approval")
+        await view.answer("Allow")
+        await expect(view.tools("checks").first).to_have_attribute("data-status", "ok")
+        await expect(view.approvals()).to_contain_text("measures which lines")
+        await view.frame.get_by_role("button", name="Stop").click()
+        await expect(view.ends("cancelled")).to_be_visible()
+        await expect(view.approvals()).to_have_count(0)
+        assert tree(project) == broken
+
+        # the failing test is a problem in the editor, and its menu starts the turn that fixes it
+        await editor.go_to_problem("fails:")
+        await editor.quick_fix("Fix with Loopline")
+        await expect(view.items("user").nth(1)).to_contain_text("Make the failing test")
+        await finished(view, editor)
+        await editor.picture("story-2-fixed")
+        fixed = tree(project)
+        assert (await run_tests(project)).ok and fixed != broken
+
+        # the change is looked at and accepted
+        await expect(view.changes).to_contain_text("1 file to review")
+        await view.button("Review the changes in the diff editor").click()
+        await expect(editor.page.locator(".monaco-diff-editor").first).to_be_visible()
+        await editor.picture("story-3-review")
+        await view.changes.locator("summary").first.click()
+        await view.changes.get_by_role("button", name="Accept change 1").click()
+        await expect(view.changes).to_be_hidden()
+        assert tree(project) == fixed
+
+        # and taken back as a whole
+        await view.button("Undo the changes of this turn").click()
+        await until(lambda: tree(project) == broken)
+        await expect(view.log).to_contain_text("Undone")
+        await editor.picture("story-4-undone")
+        assert not (await run_tests(project)).ok
+
+
+async def finished(view: View, editor: Window) -> None:
+    """Allow what the turn asks for until it is over."""
+    async with asyncio.timeout(120):
+        while not await view.ends("completed").count():
+            waiting = view.approvals()
+            if await waiting.count():
+                await waiting.first.get_by_role("button", name="Allow", exact=True).click()
+            await asyncio.sleep(0.1)
