@@ -1,0 +1,4 @@
+---For `vim.lsp.enable("loopline")`.
+require("loopline").wire()
+
+return require("loopline.life").config()

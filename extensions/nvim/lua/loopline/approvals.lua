@@ -1,0 +1,137 @@
+---Questions of turns to the user, one at a time, and never in the middle of typing.
+---
+---The server owns them: an answer from elsewhere closes one here as well, and answering twice is harmless.
+
+local client = require("loopline.client")
+local config = require("loopline.config")
+local text = require("loopline.text")
+
+local M = {}
+
+local MAX_SHOWN = 800
+
+---@type string? the id of the one that is asked just now
+local asking
+---@type table<string, boolean> which were announced, or put off by the user
+local told, put_off = {}, {}
+
+---@class loopline.Choice
+---@field words string
+---@field decision? "allow"|"always"|"deny" nil: later
+
+---@param approval loopline.Approval
+---@return loopline.Choice[]
+function M.choices(approval)
+  local found = { { words = "Allow", decision = "allow" } }
+  if approval.always ~= false then
+    found[#found + 1] = { words = "Always allow", decision = "always" }
+  end
+  vim.list_extend(found, { { words = "Deny", decision = "deny" }, { words = "Decide later" } })
+  return found
+end
+
+---@param approval loopline.Approval
+---@return string
+function M.words(approval)
+  local subject = text.visible(approval.subject)
+  if #subject > MAX_SHOWN then
+    subject = ("%s … (%s bytes)"):format(vim.fn.strcharpart(subject, 0, MAX_SHOWN), text.number(#subject))
+  end
+  local what = approval.kind == "command" and "run" or "use"
+  local rule = approval.rule and (" [%s]"):format(text.one_line(approval.rule, 200)) or ""
+  return ("Loopline wants to %s %s: %s%s"):format(what, text.one_line(approval.name, 80), subject, rule)
+end
+
+---@param link loopline.Link
+---@param id string
+local function open(link, id)
+  for _, approval in ipairs(link.store.approvals) do
+    if approval.approvalId == id then
+      return approval
+    end
+  end
+end
+
+---@param link loopline.Link
+---@param id string
+---@param decision "allow"|"always"|"deny"
+function M.answer(link, id, decision)
+  client.exec(link, "loopline.approval.answer", { approvalId = id, decision = decision })
+end
+
+---Ask about one now. Dismissing the question denies it.
+---@param link loopline.Link
+---@param approval loopline.Approval
+function M.ask(link, approval)
+  asking = approval.approvalId
+  local shown = { prompt = M.words(approval), kind = "loopline_approval" }
+  shown.format_item = function(choice)
+    return choice.words
+  end
+  vim.ui.select(M.choices(approval), shown, function(choice)
+    asking = nil
+    if not open(link, approval.approvalId) then
+      client.notify("that was answered elsewhere, or is void")
+    elseif choice and not choice.decision then
+      put_off[approval.approvalId] = true
+    else
+      M.answer(link, approval.approvalId, choice and choice.decision or "deny")
+    end
+    vim.schedule(function()
+      M.consider(link)
+    end)
+  end)
+end
+
+---@return boolean whether a question would not swallow what the user types
+local function free()
+  local mode = vim.api.nvim_get_mode()
+  return mode.mode == "n" and not mode.blocking and vim.fn.getcmdwintype() == ""
+end
+
+---Ask about the oldest that waits, if that is wanted and the user is not typing.
+---@param link loopline.Link
+function M.consider(link)
+  local waiting = link.store.approvals
+  if #waiting == 0 or asking then
+    return
+  end
+  for _, approval in ipairs(waiting) do
+    local id = approval.approvalId
+    if not put_off[id] then
+      if config.get().approvals == "prompt" and free() then
+        M.ask(link, approval)
+        return
+      elseif not told[id] then
+        told[id] = true
+        client.notify("an approval waits; `:Loopline approve` answers it", vim.log.levels.WARN)
+      end
+    end
+  end
+end
+
+---@param link loopline.Link
+function M.next(link)
+  local approval = link.store.approvals[1]
+  if approval then
+    M.ask(link, approval)
+  else
+    client.notify("no approval waits")
+  end
+end
+
+function M.setup()
+  vim.api.nvim_create_autocmd("ModeChanged", {
+    group = vim.api.nvim_create_augroup("loopline.approvals", {}),
+    pattern = "*:n",
+    callback = function()
+      vim.schedule(function()
+        for _, link in pairs(client.links) do
+          M.consider(link)
+        end
+      end)
+    end,
+  })
+end
+
+return M

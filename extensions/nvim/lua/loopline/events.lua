@@ -1,0 +1,209 @@
+---What the server tells, folded into the state: a table of functions, one per kind of event. Pure.
+
+local state = require("loopline.state")
+
+local M = {}
+
+---@param store loopline.Store
+---@param id string
+local function drop_approval(store, id)
+  for at, approval in ipairs(store.approvals) do
+    if approval.approvalId == id then
+      table.remove(store.approvals, at)
+      return
+    end
+  end
+end
+
+---@type table<string, fun(store: loopline.Store, session: loopline.SessionState, event: table)>
+local ON = {}
+
+ON["session.opened"] = function(_, session, event)
+  session.model, session.note = event.model, event.note or ""
+end
+
+ON["session.hosting"] = function(_, session, event)
+  session.hosting = event.state
+  local words =
+    { attached = "watching: another process hosts this session", lost = "the process that hosted it is gone" }
+  local said = words[event.state] or "this editor hosts the session now"
+  state.add(session, { kind = "notice", severity = event.state == "lost" and "warning" or "info", text = said })
+end
+
+ON["turn.started"] = function(store, session, event)
+  session.streaming = nil
+  state.head(session, event.turnId, event.title, "running", store.asked[event.turnId])
+end
+
+ON["turn.finished"] = function(store, session, event)
+  for at = #store.approvals, 1, -1 do
+    if store.approvals[at].turnId == event.turnId then
+      table.remove(store.approvals, at)
+    end
+  end
+  local turn = state.turn_of(session, event.turnId)
+  state.finish(session, turn, event.status, event.text or "", event.durationMs)
+end
+
+ON["turn.undone"] = function(_, session, event)
+  local turn = session.turns[event.turnId]
+  if turn then
+    turn.undo_id = event.undoId
+  end
+  state.add(
+    session,
+    { kind = "undone", turn = event.turnId, restored = event.restored or {}, conflicts = event.conflicts or {} }
+  )
+end
+
+ON["input"] = function(_, session, event)
+  state.add(session, { kind = "user", turn = event.turnId, text = event.text, fate = event.fate })
+end
+
+ON["text.delta"] = function(_, session, event)
+  local item = session.streaming
+  if not item or item.turn ~= event.turnId then
+    item = state.add(session, { kind = "text", turn = event.turnId, text = "" })
+    session.streaming = item
+  end
+  item.text = item.text .. event.text
+  state.touch(session, item)
+end
+
+ON["text.voided"] = function(_, session, event)
+  if session.streaming then
+    session.streaming.text = ""
+    state.touch(session, session.streaming)
+  end
+  state.add(
+    session,
+    { kind = "notice", turn = event.turnId, severity = "info", text = "the call starts anew: " .. event.cause }
+  )
+  session.streaming = nil
+end
+
+ON["text.done"] = function(_, session, event)
+  state.turn_of(session, event.turnId).said = event.text
+  local item = session.streaming or state.add(session, { kind = "text", turn = event.turnId })
+  item.text = event.text
+  state.touch(session, item)
+  session.streaming = nil
+end
+
+ON["tool.started"] = function(_, session, event)
+  local item = session.tools[event.toolCallId] or state.add(session, { kind = "tool", turn = event.turnId })
+  item.name, item.arguments, item.status = event.name, event.arguments, "running"
+  session.tools[event.toolCallId] = item
+  state.touch(session, item)
+end
+
+ON["tool.output"] = function(_, session, event)
+  local item = session.tools[event.toolCallId]
+  if item and item.status == "running" then
+    item.line = event.line
+    state.touch(session, item)
+  end
+end
+
+ON["tool.finished"] = function(_, session, event)
+  local item = session.tools[event.toolCallId]
+    or state.add(session, { kind = "tool", turn = event.turnId, name = event.name })
+  session.tools[event.toolCallId] = item
+  item.status, item.summary, item.diff = event.status, event.summary, event.diff
+  item.duration_ms, item.line = event.durationMs, nil
+  state.touch(session, item)
+end
+
+ON["plan"] = function(_, session, event)
+  local turn = state.turn_of(session, event.turnId)
+  turn.plan = turn.plan or state.add(session, { kind = "plan", turn = event.turnId })
+  turn.plan.steps = event.steps or {}
+  state.touch(session, turn.plan)
+end
+
+ON["diff"] = function(_, session, event)
+  local turn = state.turn_of(session, event.turnId)
+  turn.diff = turn.diff or state.add(session, { kind = "diff", turn = event.turnId })
+  turn.diff.files = event.files or {}
+  state.touch(session, turn.diff)
+end
+
+ON["approval.opened"] = function(store, session, event)
+  state.open_approval(store, session, event.approval)
+end
+
+ON["approval.resolved"] = function(store, session, event)
+  drop_approval(store, event.approvalId)
+  for at = #session.items, 1, -1 do
+    local item = session.items[at]
+    if item.kind == "approval" and item.approval.approvalId == event.approvalId then
+      item.decision = event.decision
+      state.touch(session, item)
+      return
+    end
+  end
+end
+
+ON["notice"] = function(_, session, event)
+  state.add(session, { kind = "notice", severity = event.severity, text = event.text })
+end
+
+ON["call"] = function(_, session, event)
+  local turn = state.turn_of(session, event.turnId)
+  turn.call = event
+  for at = #turn.calls, 1, -1 do
+    if turn.calls[at].callId == event.callId then
+      turn.calls[at] = event
+      at = 0
+    end
+    if at == 0 then
+      break
+    end
+  end
+  if #turn.calls == 0 or turn.calls[#turn.calls].number < event.number then
+    table.insert(turn.calls, event)
+  end
+  if turn.header and turn.status == "running" then
+    turn.header.call = event
+    state.touch(session, turn.header)
+  end
+end
+
+ON["stages"] = function(_, session, event)
+  state.turn_of(session, event.turnId).stages_ms = event.stagesMs
+  for at = #session.items, 1, -1 do
+    local item = session.items[at]
+    if item.kind == "end" and item.turn == event.turnId then
+      item.stages_ms = event.stagesMs
+      state.touch(session, item)
+      return
+    elseif item.kind == "turn" then
+      return
+    end
+  end
+end
+
+---Fold one notification in. An event of a kind that this version does not know is left out.
+---@param store loopline.Store
+---@param params loopline.Events
+---@return boolean whole false: some notifications before this one were left out
+function M.fold(store, params)
+  local whole = store.seq == 0 or params.seq == store.seq + 1
+  store.seq = params.seq
+  for _, event in ipairs(params.events) do
+    if event.type == "status" then
+      store.status = {}
+      for _, category in ipairs(event.categories) do
+        store.status[category.category] = category
+      end
+    elseif ON[event.type] then
+      local id = event.sessionId or (event.approval and event.approval.sessionId) or store.current
+      if id then
+        ON[event.type](store, state.session(store, id), event)
+      end
+    end
+  end
+  return whole
+end
+
+return M
