@@ -57,7 +57,7 @@ export function activate(context: vscode.ExtensionContext): void {
     forwarding?.dispose();
     forwarding = forwardDiagnostics(client);
     await actions.refreshStatus();
-    const last = state.app.current ?? context.workspaceState.get<string>(LAST) ?? null;
+    const last = state.app.current ?? context.workspaceState.get<string | null>(LAST, null);
     const found = recall(await actions.list(), last);
     if (found?.resume === true) await actions.resume(found.sessionId);
     else if (found !== null) await actions.look(found.sessionId);
@@ -65,7 +65,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   context.subscriptions.push(
     output, servers, selection, reviewer, statusBar(state), contextKeys(state), notifyWaiting(state, view, actions),
-    { dispose: () => forwarding?.dispose() },
+    { dispose: () => void forwarding?.dispose() },
     vscode.window.registerWebviewViewProvider(VIEW, view),
     ...registerCommands({
       store: state, actions, view, output, reviewer, client: () => servers.client, restart: () => servers.restart(),
@@ -77,6 +77,7 @@ export function activate(context: vscode.ExtensionContext): void {
     vscode.workspace.onDidGrantWorkspaceTrust(() => trusted(servers)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('loopline.server')) servers.restart();
+      else if (event.affectsConfiguration('loopline')) servers.client?.settingsChanged();
     }),
   );
   if (process.platform === 'win32') {
@@ -91,7 +92,7 @@ export function activate(context: vscode.ExtensionContext): void {
 /** A server that runs is told by its settings; without one there may now be one to start. */
 function trusted(servers: ServerManager): void {
   if (servers.client === undefined) servers.restart();
-  else servers.client.notify('workspace/didChangeConfiguration', { settings: null });
+  else servers.client.settingsChanged();
 }
 
 export async function deactivate(): Promise<void> {

@@ -75,8 +75,8 @@ export class Actions {
     if (client === undefined) return [];
     try {
       const { sessions } = await client.command('loopline.session.list', {});
-      this.store.put({ type: 'local.sessions', sessions: sessions ?? [] });
-      return sessions ?? [];
+      this.store.put({ type: 'local.sessions', sessions });
+      return sessions;
     } catch {
       return [];
     }
@@ -124,7 +124,7 @@ export class Actions {
     const before = state === undefined || state.oldest === 0 ? {} : { before: state.oldest };
     const found = await client?.request('loopline/transcript', { sessionId, limit: PAGE_ENTRIES, ...before }).catch(() => undefined);
     if (found === undefined) return;
-    this.store.put({ type: 'local.transcript', sessionId, entries: found.entries ?? [], more: found.more });
+    this.store.put({ type: 'local.transcript', sessionId, entries: found.entries, more: found.more });
   }
 
   /** The whole output of a tool call, looked for in the session's transcript. */

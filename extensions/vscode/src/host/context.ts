@@ -73,7 +73,7 @@ export class SelectionContext implements vscode.Disposable {
 export async function mentions(query: string): Promise<Mention[]> {
   const open = vscode.workspace.textDocuments.filter((one) => one.uri.scheme === 'file').map((one) => one.uri);
   if (query === '') return unique(open).slice(0, MAX_OFFERED).map(fileMention);
-  const pattern = `**/*${[...query].map(anyCase).join('')}*`;
+  const pattern = `**/*${query.replace(/./gsu, anyCase)}*`;
   const [files, symbols] = await Promise.all([
     vscode.workspace.findFiles(query.includes('/') ? `**/${query}*` : pattern, undefined, MAX_OFFERED),
     query.length < 2 ? [] : symbolsOf(query),

@@ -70,13 +70,14 @@ export async function serve(message: ToHost, around: Around): Promise<void> {
   }
 }
 
-async function send(message: Extract<ToHost, { type: 'send' }>, { actions, store, selection, view }: Around): Promise<void> {
+async function send(message: Extract<ToHost, { type: 'send' }>, around: Around): Promise<void> {
+  const { actions, store, selection } = around;
   const task = taskOf(message.text, message.mentions);
   const running = store.running;
   const sent = message.how === 'steer' && running !== undefined
     ? await actions.steer(running.turnId, task)
     : await actions.start(task, message.selection ? selection.place : null);
-  if (!sent) view().post({ type: 'insert', text: message.text });
+  if (!sent) around.view().post({ type: 'insert', text: message.text });
 }
 
 /** Opens a file that a tool names: relative to a folder of the workspace, or whole inside of one. */

@@ -33,7 +33,7 @@ export class Reviewer implements vscode.Disposable {
         provideCodeLenses: (document) => this.lensesOf(document),
       }),
       store.listen((events) => {
-        for (const event of events) if (event.type === 'diff') this.queue(() => this.note(event.turnId, event.files));
+        for (const event of events) if (event.type === 'diff') void this.queue(() => this.note(event.turnId, event.files));
       }),
     ];
   }

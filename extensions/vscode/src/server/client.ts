@@ -4,7 +4,7 @@ import type { LanguageClientOptions, Middleware, StaticFeature } from 'vscode-la
 import * as vscode from 'vscode';
 import { EVENT } from '../protocol';
 import type { AnyEvent, ClientFeatures, Commands, Events, Requests, SaveDocuments, Saved, TurnStarted } from '../protocol';
-import { SERVER_KEYS, serverSettings } from '../settings';
+import { serverSettings } from '../settings';
 import type { ServerSettings } from '../settings';
 import type { ServerProcess } from './process';
 
@@ -31,7 +31,6 @@ export class Client {
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationOptions: () => currentSettings().user,
       initializationFailedHandler: () => false,
-      synchronize: { configurationSection: 'loopline' },
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => ({ action: CloseAction.DoNotRestart, handled: true }),
@@ -68,6 +67,11 @@ export class Client {
     return await this.client.sendRequest<Requests[N]['result']>(name, params);
   }
 
+  /** The server then asks for what holds now. */
+  settingsChanged(): void {
+    this.notify('workspace/didChangeConfiguration', { settings: null });
+  }
+
   notify(method: string, params: object): void {
     void this.client.sendNotification(method, params).catch(() => undefined);
   }
@@ -93,7 +97,7 @@ export class Client {
         }
         const result: unknown = await next(command, args as unknown[]);
         if (command === 'loopline.turn.start') {
-          this.hooks.started(result as TurnStarted, String((asked as { task?: unknown }).task ?? ''));
+          this.hooks.started(result as TurnStarted, (asked as { task: string }).task);
         }
         return result;
       },
@@ -107,8 +111,6 @@ export function currentSettings(): ServerSettings {
   const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
   return serverSettings((key) => section.inspect(key) ?? {}, vscode.workspace.isTrusted, folders);
 }
-
-export { SERVER_KEYS };
 
 const announced: StaticFeature = {
   fillClientCapabilities(capabilities) {

@@ -296,7 +296,7 @@ type New<T> = T extends Item ? Omit<T, 'key'> : never;
 
 function add(session: SessionState, item: New<Item>): Change {
   const key = `n${nextKey(session)}`;
-  session.items.push({ key, ...item } as Item);
+  session.items.push({ key, ...item });
   return { sessionId: session.sessionId, items: [key], all: false };
 }
 

@@ -40,8 +40,8 @@ export function button(label: string, act: () => void, more: Attributes = {}): H
   return h('button', { type: 'button', onclick: act, ...more }, label);
 }
 
-export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
+export function byId(id: string): HTMLElement {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`no element ${id}`);
-  return found as T;
+  return found;
 }

@@ -1,10 +1,8 @@
 /** Text of others, made safe to look at: control characters and marks that reorder text become visible. Pure. */
 
 /** Escape sequences of terminals that only colour or move. */
-// eslint-disable-next-line no-control-regex
 const SEQUENCES = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 const REORDERING = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
-// eslint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 /** As text, with nothing hidden: an escape sequence shows as what it is. */
