@@ -34,6 +34,8 @@ from agent_core.responses_server.process import run_process
 from agent_core.responses_server.rendering import Renderer
 from agent_core.responses_server.request.validation import Validator, build_decoders
 from agent_core.responses_server.screening.chain import Screens
+from agent_core.responses_server.screening.credentials import CredentialScreen
+from agent_core.responses_server.screening.injection import InjectionScreen
 from agent_core.responses_server.screening.media import MediaScreen
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
@@ -70,7 +72,7 @@ def build_service(
         clock=clock,
         store=store,
         validator=Validator(known_tools=settings.has("digest")),
-        screens=Screens([MediaScreen()]),
+        screens=Screens([MediaScreen(), CredentialScreen(), InjectionScreen()]),
         renderer=Renderer(tokenizer, keep=settings.has("render-cache"), keep_texts=settings.has("item-lru")),
         tokenizer=tokenizer,
         settlement=Settlement(
