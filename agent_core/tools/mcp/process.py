@@ -23,7 +23,7 @@ MAX_LINE_BYTES = 4_000_000
 """One message."""
 
 MAX_BYTES_PER_CALL = 16_000_000
-MAX_LINES_PER_CALL = 20_000
+MAX_LINES_PER_CALL = 5_000
 """What may come between two requests of ours, notifications included."""
 
 ERRORS_KEPT = 4_096
@@ -31,6 +31,8 @@ END_S = 1.0
 """How long a server may take to end by itself once its input is closed; then come SIGTERM and SIGKILL."""
 TERM_S = 0.5
 KILL_S = 2.0
+EXIT_S = 0.5
+"""How long the exit of a server that closed its output is waited for."""
 WRITE_S = 10.0
 """A server that reads nothing for so long is given up."""
 _PAUSE_S = 0.01
@@ -112,9 +114,11 @@ class ServerProcess:
             self.ended.set()
             raise ToolError("the server takes nothing any more", code="server_gone") from error
 
-    def how_it_ended(self) -> str:
+    async def how_it_ended(self) -> str:
         """Why it can't be used any more, for people: given up, its exit, its last words."""
-        code = self._process.poll()
+        deadline = time.monotonic() + (0 if self.problem else EXIT_S)
+        while (code := self._process.poll()) is None and time.monotonic() < deadline:
+            await asyncio.sleep(_PAUSE_S)
         state = self.problem or ("it closed its output" if code is None else f"it ended with {_exit(code)}")
         words = line(b"".join(self._errors).decode("utf-8", "replace").rstrip().rpartition("\n")[2], 200)
         return f"{state}: {words}" if words else state

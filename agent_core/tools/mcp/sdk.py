@@ -34,6 +34,8 @@ MAX_PAGES = 20
 MAX_LISTED = 2_000
 MAX_HTTP_BYTES = 16_000_000
 """Of one HTTP answer, streams included."""
+MAX_MESSAGES = 5_000
+"""Events of one stream."""
 MAX_EVENT_BYTES = 4_000_000
 CONNECT_S, READ_S = 30.0, 300.0
 
@@ -219,10 +221,10 @@ class _BoundedStream(httpx2.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        room = MAX_HTTP_BYTES
+        room, messages = MAX_HTTP_BYTES, MAX_MESSAGES
         async for chunk in self._stream:
-            room -= len(chunk)
-            if room < 0:
+            room, messages = room - len(chunk), messages - chunk.count(b"data:")
+            if room < 0 or messages < 0:
                 raise httpx2.ReadError("the answer is too large")
             yield chunk
 

@@ -64,37 +64,50 @@ class Server:
     async def tools(self) -> Sequence[Offered]:
         """What it offers; started if it was not. What it offered last where it can't be asked; bounded by `start_s`."""
         try:
-            await self._up()
+            connection = await self._up()
             if self._stale:
                 self._stale = False
                 async with asyncio.timeout(self.settings.start_s):
-                    self._take(await self._connection.list_tools())
+                    self._take(await connection.list_tools())
         except (ToolError, TimeoutError) as error:
             self._say(error.message if isinstance(error, ToolError) else "it did not list its tools in time")
         return self.catalogue.offered
 
     async def call(self, tool: str, arguments: Mapping[str, Any], tell: Callable[[str], None]) -> Answer:
-        """Raises ToolError; `timeout` after `call_s`."""
-        await self._up()
+        """Raises ToolError; `timeout` after `call_s`, `server_gone` if it ended meanwhile."""
+        connection = await self._up()
         try:
             async with asyncio.timeout(self.settings.call_s + GRACE_S):
-                answer: Answer = await self._connection.call(tool, arguments, self.settings.call_s, tell)
+                answer: Answer = await connection.call(tool, arguments, self.settings.call_s, tell)
         except TimeoutError as error:
             raise ToolError("it did not answer in time", code="timeout") from error
+        except ToolError as error:
+            if error.code == "server_gone" and self.settings.transport == "stdio":
+                raise ToolError(await self._last_words() or error.message, code=error.code) from error
+            raise
         return answer
+
+    async def _last_words(self) -> str:
+        """How a server that is gone ended; "" if it does not end within a while."""
+        assert self._task is not None
+        await asyncio.wait({self._task}, timeout=END_LIMIT_S)
+        return self.problem
 
     async def close(self) -> None:
         """End the connection and the process; bounded."""
         self._stop.set()
         self._failed = True
         if self._task is not None and not self._task.done():
-            await asyncio.wait({self._task}, timeout=END_LIMIT_S)
+            if self._connection is not None:
+                await asyncio.wait({self._task}, timeout=END_LIMIT_S)
             if not self._task.done():
                 self._task.cancel()
                 await asyncio.wait({self._task}, timeout=END_LIMIT_S)
 
-    async def _up(self) -> None:
-        """Start it if it is not up. Raises ToolError if it can't be had."""
+    async def _up(self) -> Any:
+        """The connection, started if it is not up. Raises ToolError if it can't be had."""
+        if self._task is not None and self._known is not None and self._known.done() and self._connection is None:
+            await asyncio.wait({self._task})  # it just ends, which is bounded
         if self._task is None or self._task.done():
             if self._failed or self._starts >= MAX_STARTS:
                 raise ToolError(self.problem or "it is closed", code="server_gone")
@@ -103,6 +116,9 @@ class Server:
             self._task = asyncio.create_task(self._run(self._known), name=f"mcp {self.name}")
         assert self._known is not None
         await asyncio.shield(self._known)
+        if self._connection is None:
+            raise ToolError(self.problem or "it is gone", code="server_gone")
+        return self._connection
 
     async def _run(self, known: asyncio.Future[None]) -> None:
         """The life of one connection. `known` is told when its tools are, or why they never will be."""
@@ -124,7 +140,7 @@ class Server:
             self.problem = "it was ended"
             raise
         except Exception as error:  # whatever the SDK or a server comes up with ends this server, and nothing else
-            self.problem = self._why(error, sdk, process)
+            self.problem = await self._why(error, sdk, process)
         finally:
             self._connection = None
             if process is not None:
@@ -140,8 +156,9 @@ class Server:
         finally:
             for each in waiting:
                 each.cancel()
+        self._connection = None
         if process is not None and not self._stop.is_set():
-            self.problem = process.how_it_ended()
+            self.problem = await process.how_it_ended()
 
     def _ended(self, known: asyncio.Future[None]) -> None:
         if not known.done():
@@ -151,13 +168,13 @@ class Server:
         elif not self._stop.is_set():
             self._say(self.problem)
 
-    def _why(self, error: Exception, sdk: ModuleType | None, process: ServerProcess | None) -> str:
+    async def _why(self, error: Exception, sdk: ModuleType | None, process: ServerProcess | None) -> str:
         if isinstance(error, ToolError):
             return error.message
         if isinstance(error, TimeoutError):
             return f"it was not ready within {self.settings.start_s:g} s"
         if process is not None and process.ended.is_set():
-            return process.how_it_ended()
+            return await process.how_it_ended()
         if sdk is None:
             return EXTRA if isinstance(error, ImportError) else f"the SDK can't be loaded ({type(error).__name__})"
         message: str = sdk.refused(error).message
@@ -173,7 +190,8 @@ class Server:
         environment = {**self._around.environment, **passed, **given.env}
         command = [word for part in given.command for word in _filled(part, roots)]
         program = _program(command[0], environment)
-        home = environment.get("HOME") or os.sep
+        home = environment.get("HOME", "")
+        home = home if Path(home).is_dir() and home.startswith(os.sep) else os.sep
         cwd = _filled(given.cwd, roots)[0] if given.cwd else home
         return await ServerProcess.start(
             [program, *command[1:]], str(Path(cwd).expanduser()), environment, f"mcp-{secrets.token_hex(8)}"
