@@ -85,29 +85,51 @@ class Way:
 
 
 class _Side(asyncio.Protocol):
-    def __init__(self, onward: Way, back: Way) -> None:
-        self._onward, self._back = onward, back
+    """One end of a connection. `open_ones`: transports that are open."""
+
+    def __init__(self, onward: Way, back: Way, open_ones: set[asyncio.Transport]) -> None:
+        self._onward, self._back, self._open_ones = onward, back, open_ones
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._back.out = transport
+        self._open_ones.add(transport)
 
     def data_received(self, data: bytes) -> None:
         self._onward.feed(data)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._back.out is not None:
+            self._open_ones.discard(self._back.out)
         self._onward.end()
 
 
 class DelayProxy:
-    """Accepts connections to `target_port` on loopback."""
+    """Accepts connections to `target_port` on loopback. Use it as an async context; inside it has a `port`."""
+
+    port = 0
 
     def __init__(self, target_port: int, rtt_s: float, *, slow_start: bool = False) -> None:
         self._target_port, self._rtt_s, self._slow_start = target_port, rtt_s, slow_start
         self._tasks: set[asyncio.Task[None]] = set()
+        self._open_ones: set[asyncio.Transport] = set()
+        self._server: asyncio.Server | None = None
 
-    async def start(self) -> asyncio.Server:
-        return await asyncio.get_running_loop().create_server(self._accepted, "127.0.0.1", 0)
+    async def __aenter__(self) -> DelayProxy:
+        self._server = await asyncio.get_running_loop().create_server(self._accepted, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Cut off whatever is open."""
+        if self._server is not None:
+            self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        for transport in tuple(self._open_ones):
+            transport.abort()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # the transports' own last step
 
     def _accepted(self) -> asyncio.Protocol:
         loop = asyncio.get_running_loop()
@@ -117,23 +139,25 @@ class DelayProxy:
         task = loop.create_task(self._connect(up, down))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return _Side(up, down)
+        return _Side(up, down, self._open_ones)
 
     async def _connect(self, up: Way, down: Way) -> None:
         """To the target, at once: that takes less than the first byte does."""
         try:
-            await asyncio.get_running_loop().create_connection(lambda: _Side(down, up), "127.0.0.1", self._target_port)
+            await asyncio.get_running_loop().create_connection(
+                lambda: _Side(down, up, self._open_ones), "127.0.0.1", self._target_port
+            )
         except OSError:
             down.end()
 
 
 async def _serve(target_port: int, rtt_s: float, slow_start: bool) -> None:
-    server = await DelayProxy(target_port, rtt_s, slow_start=slow_start).start()
-    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
-    sys.stdout.flush()
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)
-    await ended.wait()
+    async with DelayProxy(target_port, rtt_s, slow_start=slow_start) as proxy:
+        sys.stdout.write(f"{proxy.port}\n")
+        sys.stdout.flush()
+        ended = asyncio.Event()
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)
+        await ended.wait()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, Final
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -18,6 +20,8 @@ from websockets.http11 import Response
 from websockets.uri import parse_uri
 
 from agent_core.bench.serving import KEY
+
+C = TypeVar("C", bound="_Waiting")
 
 TERMINAL: Final = (b"response.completed", b"response.done")
 BROKEN: Final = (b"response.failed", b"response.incomplete", b"error")
@@ -210,6 +214,16 @@ class SocketConnection(_Waiting):
         out = self._protocol.data_to_send()
         if out:
             self.transport.write(b"".join(out))
+
+
+@asynccontextmanager
+async def closing(connection: C) -> AsyncIterator[C]:
+    """Close it at the end, whatever is still to come."""
+    try:
+        yield connection
+    finally:
+        connection.transport.abort()
+        await asyncio.sleep(0)  # the transport's own last step
 
 
 async def open_http(port: int, *, keep: bool) -> HttpConnection:

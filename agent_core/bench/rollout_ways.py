@@ -20,7 +20,7 @@ from typing import Final
 
 import msgspec
 
-from agent_core.bench.lean_client import Reply, open_http, open_socket
+from agent_core.bench.lean_client import Reply, closing, open_http, open_socket
 
 WAYS: Final = ("new", "kept", "stored", "deltas", "rollout")
 MODEL: Final = "scripted"
@@ -110,18 +110,15 @@ def _encode(value: object) -> bytes:
 
 async def new(port: int, talk: Conversation) -> list[Reply]:
     async def ask(body: bytes) -> Reply:
-        connection = await open_http(port, keep=False)
-        try:
+        async with closing(await open_http(port, keep=False)) as connection:
             return await connection.post(body)
-        finally:
-            connection.transport.close()
 
     return await _full_history(talk, ask)
 
 
 async def kept(port: int, talk: Conversation) -> list[Reply]:
-    connection = await open_http(port, keep=True)
-    return await _full_history(talk, connection.post)
+    async with closing(await open_http(port, keep=True)) as connection:
+        return await _full_history(talk, connection.post)
 
 
 async def _full_history(talk: Conversation, ask: Callable[[bytes], Awaitable[Reply]]) -> list[Reply]:
@@ -137,16 +134,16 @@ async def _full_history(talk: Conversation, ask: Callable[[bytes], Awaitable[Rep
 
 
 async def stored(port: int, talk: Conversation) -> list[Reply]:
-    connection = await open_http(port, keep=True)
-    return await _new_items(talk, lambda items, previous: connection.post(talk.body(items, previous, store=True)))
+    async with closing(await open_http(port, keep=True)) as connection:
+        return await _new_items(talk, lambda items, previous: connection.post(talk.body(items, previous, store=True)))
 
 
 async def deltas(port: int, talk: Conversation) -> list[Reply]:
-    connection = await open_socket(port)
     kind = b"response.create"
-    return await _new_items(
-        talk, lambda items, previous: connection.send(talk.body(items, previous, store=False, kind=kind))
-    )
+    async with closing(await open_socket(port)) as connection:
+        return await _new_items(
+            talk, lambda items, previous: connection.send(talk.body(items, previous, store=False, kind=kind))
+        )
 
 
 async def _new_items(talk: Conversation, ask: Callable[[list[bytes], str], Awaitable[Reply]]) -> list[Reply]:
@@ -160,11 +157,11 @@ async def _new_items(talk: Conversation, ask: Callable[[list[bytes], str], Await
 
 
 async def rollout(port: int, talk: Conversation) -> list[Reply]:
-    connection = await open_socket(port, rollout=True)
-    replies = [await connection.send(talk.body(talk.history, "", store=False, kind=b"response.create"))]
-    while replies[-1].paused:
-        replies.append(await connection.send(talk.append(talk.outputs(replies[-1]))))
-    return replies
+    async with closing(await open_socket(port, rollout=True)) as connection:
+        replies = [await connection.send(talk.body(talk.history, "", store=False, kind=b"response.create"))]
+        while replies[-1].paused:
+            replies.append(await connection.send(talk.append(talk.outputs(replies[-1]))))
+        return replies
 
 
 DRIVERS: Final = {"new": new, "kept": kept, "stored": stored, "deltas": deltas, "rollout": rollout}
