@@ -2,40 +2,41 @@
 
 The template is applied per item and tokenised per item, so the tokens of a conversation are the header's tokens
 followed by those of its items, whether they were rendered one call at a time or all at once. Headers are kept by
-digest: clients re-send instructions and tools unchanged with every call. So are long texts: a client that sends its
-whole history each time, as over stateless HTTP, sends the same ones again. That saves work and changes no figure:
-`cached_tokens` counts what a chain reused.
+digest: clients re-send instructions and tools unchanged with every call. So are the items' texts, for the whole process
+(`token_cache`): a client that sends its whole history each time, as over stateless HTTP, sends the same ones again.
+That saves work and changes no figure: `cached_tokens` counts what a chain reused.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from agent_core.responses_server.request.toolset import ToolSet
+from agent_core.responses_server.screening.port import Slices, at_once
 from agent_core.responses_server.state.context import TOKEN_TYPE
-from agent_core.responses_server.tokenizer import Tokenizer
+from agent_core.responses_server.state.token_cache import TokenCache
+from agent_core.responses_server.tokenizer import Tokenizer, pieces
 from agent_core.wire.items import AnyItem, CustomToolCall, FunctionCall, Message, item_type, text_of
 
 T = TypeVar("T")
 
 INLINE_CHARS = 16_000
-"""Texts up to this length (about a millisecond) are tokenised on the event loop, longer ones on the rendering
+"""Texts up to this length together (about a millisecond) are tokenised on the event loop, more on the rendering
 thread.
 """
 
 HEADERS_KEPT = 64
-KEPT_CHARS, KEPT_TOKENS = 1_000, 4_000_000
-"""Texts from this length on are kept by digest, together up to so many tokens (16 MB)."""
+KEPT_CHARS, KEPT_TOKENS = 200, 4_000_000
+"""Texts from this length on are kept by digest, together up to so many tokens (16 MB, and as much again for keys)."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -74,18 +75,22 @@ def item_title(item: AnyItem) -> str:
 class Renderer:
     """Owns the rendering thread and both caches. `rendered_items` counts items that were rendered.
 
-    `keep` False keeps no headers, `keep_texts` False no texts (to measure what that gives).
+    Long work is done in slices, each by itself on the thread: those of several lanes take turns. `keep` False keeps no
+    headers, `keep_texts` False no texts (to measure what that gives).
     """
 
     def __init__(self, tokenizer: Tokenizer, *, keep: bool = True, keep_texts: bool = True) -> None:
-        self._tokenizer, self._keep, self._keep_texts = tokenizer, keep, keep_texts
-        self._texts: OrderedDict[bytes, array[int]] = OrderedDict()
-        self._kept_tokens = 0
-        self._guard = threading.Lock()
+        self._tokenizer, self._keep = tokenizer, keep
+        self._texts = TokenCache(KEPT_TOKENS) if keep_texts else None
         self._headers: OrderedDict[bytes, Header] = OrderedDict()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._encode_template = lru_cache(maxsize=256)(tokenizer.encode)
         self.rendered_items = 0
+
+    @property
+    def kept_texts(self) -> TokenCache | None:
+        """Tokens of texts that were rendered lately, None if none are kept."""
+        return self._texts
 
     async def load(self) -> None:
         """Load the tokenizer off the event loop."""
@@ -102,7 +107,7 @@ class Renderer:
             self._headers.move_to_end(digest)
             return header
         text = header_text(instructions, tools.canonical)
-        header = Header(digest, array(TOKEN_TYPE, await self._work(len(text), lambda: self._tokenizer.encode(text))))
+        header = Header(digest, await self._work(len(text), self._tokens(text)))
         if self._keep:
             self._headers[digest] = header
             if len(self._headers) > HEADERS_KEPT:
@@ -113,43 +118,67 @@ class Renderer:
         """The tokens of these items."""
         self.rendered_items += len(items)
         pairs = [(item_title(item), text_of(item)) for item in items]
-        return await self._work(sum(len(text) for _, text in pairs), lambda: self._render(pairs))
+        return await self._work(sum(len(text) for _, text in pairs), self._render(pairs))
 
     async def count(self, text: str) -> int:
         """Tokens of a text by itself."""
-        return len(await self._work(len(text), lambda: self._tokenizer.encode(text)))
+        return len(await self._work(len(text), self._tokens(text)))
 
-    def _render(self, pairs: list[tuple[str, str]]) -> Rendered:
+    def _render(self, pairs: list[tuple[str, str]]) -> Slices[Rendered]:
         tokens = array(TOKEN_TYPE)
         counts: list[int] = []
+        left = INLINE_CHARS
         for title, text in pairs:
+            left -= len(text)
             tokens.extend(self._encode_template(f"<|{title}|>\n"))
-            inner = self._encode(text)
+            inner = yield from self._text(text)
             tokens.extend(inner)
             tokens.extend(self._encode_template("\n<|end|>\n"))
             counts.append(len(inner))
+            if left <= 0:
+                yield
+                left = INLINE_CHARS
         return Rendered(tokens, counts)
 
-    def _encode(self, text: str) -> list[int] | array[int]:
-        """The tokens of a text, kept if it is long. Runs on the event loop and on the rendering thread."""
-        if not self._keep_texts or len(text) < KEPT_CHARS:
-            return self._tokenizer.encode(text)
+    def _text(self, text: str) -> Slices[Sequence[int]]:
+        """The tokens of an item's text, kept unless it is short."""
+        if self._texts is None or len(text) < KEPT_CHARS:
+            return (yield from self._tokens(text))
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._guard:
-            known = self._texts.get(digest)
-            if known is not None:
-                self._texts.move_to_end(digest)
-                return known
-        made = array(TOKEN_TYPE, self._tokenizer.encode(text))
-        with self._guard:
-            if digest not in self._texts:
-                self._texts[digest] = made
-                self._kept_tokens += len(made)
-            while self._kept_tokens > KEPT_TOKENS:
-                self._kept_tokens -= len(self._texts.popitem(last=False)[1])
+        known = self._texts.get(digest)
+        if known is not None:
+            return known
+        made = yield from self._tokens(text)
+        self._texts.put(digest, made)
         return made
 
-    async def _work(self, chars: int, work: Callable[[], T]) -> T:
+    def _tokens(self, text: str) -> Slices[array[int]]:
+        tokens = array(TOKEN_TYPE)
+        for number, piece in enumerate(pieces(text)):
+            if number:
+                yield
+            tokens.extend(self._tokenizer.encode(piece))
+        return tokens
+
+    async def _work(self, chars: int, work: Slices[T]) -> T:
+        """The result of some work on `chars` characters: at once if they are few, else slice by slice on the thread."""
         if self._tokenizer.loaded and chars <= INLINE_CHARS:
-            return work()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            return at_once(work)
+        loop = asyncio.get_running_loop()
+        while True:
+            done = await loop.run_in_executor(self._thread, _step, work)
+            if done is not None:
+                return done.result
+
+
+class _Done(NamedTuple, Generic[T]):
+    result: T
+
+
+def _step(work: Slices[T]) -> _Done[T] | None:
+    """The next slice; with its result if that was the last."""
+    try:
+        next(work)
+    except StopIteration as end:
+        return _Done(end.value)
+    return None

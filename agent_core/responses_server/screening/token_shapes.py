@@ -1,8 +1,8 @@
 """Shapes of the credentials that vendors give out with a mark of their own, and of a few that are known by their name.
 
 The facts (marks, alphabets, lengths) are those of gitleaks, in its default configuration (MIT licence,
-github.com/gitleaks/gitleaks, config/gitleaks.toml). Of open-ended shapes the least length is asked for. Shapes that have
-no mark (passwords, plain hexadecimal keys) are left out: without the words round them they can't be told from hashes.
+github.com/gitleaks/gitleaks, config/gitleaks.toml). Of open-ended shapes the least length is asked for. Shapes that
+have no mark (passwords, plain hexadecimal keys) are left out: without the words round them they look like hashes.
 """
 
 from __future__ import annotations
