@@ -39,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     approve_read: Approve = "auto"
     approve_edit: Approve = "auto"
     approve_command: Approve = "ask"
+    approval_timeout_s: float = 0.0
     transport: TransportPolicy = "auto"
     websocket_share: float = 1.0
     project: str | None = None
@@ -171,6 +172,8 @@ SETTINGS: tuple[Setting, ...] = (
               expected="auto, ask or never",
               doc=f"Tools that {does}. auto: free. ask: as `approve` says. never: denied.")
       for kind, does in (("read", "read files"), ("edit", "edit files"), ("command", "run commands"))),
+    Setting(key="approval_timeout_s", field="approval_timeout_s", parse=_number(0, 1e9),
+            expected="seconds, 0 or more", doc="An approval that nobody answers for so long is denied. 0: it waits."),
     Setting(key="transport", field="transport", parse=_choice(get_args(TransportPolicy)),
             expected="auto, websocket or http", doc="auto: WebSocket, and HTTP while WebSocket can't be had."),
     Setting(key="websocket_share", field="websocket_share", parse=_number(0, 1),

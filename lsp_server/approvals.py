@@ -1,9 +1,8 @@
-"""Questions to the user of one editor: what a person reads, and how long we wait."""
+"""Questions to the user of one editor: what a person reads and may answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 from lsprotocol import types as lsp
 
@@ -16,21 +15,13 @@ MAX_SHOWN = 800
 
 
 class Asker:
-    """Asks with `window/showMessageRequest`, unless the editor's plugin asks by itself. `timeout_s` gives seconds until
-    an open question counts as denied; 0: never."""
+    """Asks with `window/showMessageRequest`, unless the editor's plugin asks by itself."""
 
-    def __init__(self, client: Client, timeout_s: Callable[[], float]) -> None:
-        self._client, self._timeout_s = client, timeout_s
+    def __init__(self, client: Client) -> None:
+        self._client = client
 
     async def __call__(self, question: Question) -> Decision:
-        """Cancelled once somebody else answered. Raises ClientGone."""
-        try:
-            async with asyncio.timeout(self._timeout_s() or None):
-                return await self._ask(question)
-        except TimeoutError:
-            return "deny"
-
-    async def _ask(self, question: Question) -> Decision:
+        """Cancelled once somebody else answered, or it took too long. Raises ClientGone."""
         if not self._client.has("approvals"):
             try:
                 title = await self._client.choose(lsp.MessageType.Warning, words(question), titles(question))

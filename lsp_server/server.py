@@ -170,7 +170,7 @@ class LoopServer(LanguageServer):
         self.documents = Documents(encoding)
         self._set_roots(_folder_uris(params))
         self.buffers = Buffers(self.client, self.documents, lambda: self.roots, lambda: self.label, self.edited)
-        self.asker = Asker(self.client, lambda: self.settings.approval_timeout_s)
+        self.asker = Asker(self.client)
         self._options = params.initialization_options
         self.events.enabled = self.client.ours.get("events") is not False
         self.configure(None)

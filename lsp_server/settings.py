@@ -2,8 +2,8 @@
 
 An editor merges its user's settings with the folder's before it hands them over, and does not say which is which. So a
 key that a settings file inside the workspace names as well may be the folder's word, and then only counts where a
-folder's word does: `model`, `project`, and a stricter `approve`. `initializationOptions` come from the user's own
-configuration of the editor.
+folder's word does: `model`, `project`, a stricter `approve`, and more `deny` rules than the user's.
+`initializationOptions` come from the user's own configuration of the editor.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 _FIELDS: Mapping[str, str] = {
     "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
-    "project": "project", "python": "python", "deny": "deny",
+    "project": "project", "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
 }  # fmt: skip
-_SWITCHES = ("codeLens", "aiComments", "approvalTimeoutS")
+_SWITCHES = ("codeLens", "aiComments")
 _FOLDER_MAY_SAY = frozenset({"model", "project", "codeLens"})
 
 
@@ -44,7 +44,6 @@ class EditorSettings(msgspec.Struct, frozen=True, kw_only=True):
     trust_all: bool = False
     code_lens: bool = False
     ai_comments: bool = False
-    approval_timeout_s: float = 0.0
     problems: tuple[str, ...] = ()
 
 
@@ -58,7 +57,8 @@ def resolve(options: Any, pulled: Any, claimed: frozenset[str], env: Mapping[str
         if value is None:
             continue
         if key in claimed and key not in _FOLDER_MAY_SAY and value != user.get(key):
-            if key == "approve" and _stricter(value, _approve(user, env)):
+            stricter = key == "approve" and _stricter(value, _approve(user, env))
+            if stricter or (key == "deny" and _adds_to(value, user.get(key))):
                 values[key] = value
             else:
                 problems.append(f"`loopline.{key}` is ignored: a settings file in the workspace names it")
@@ -74,7 +74,6 @@ def resolve(options: Any, pulled: Any, claimed: frozenset[str], env: Mapping[str
         trust_all=trusted is True,
         code_lens=values.get("codeLens") is True,
         ai_comments=values.get("aiComments") is True,
-        approval_timeout_s=_seconds(values.get("approvalTimeoutS")),
         problems=tuple(problems),
     )
 
@@ -126,6 +125,11 @@ def _stricter(one: Any, other: Any) -> bool:
     return _STRICTNESS.get(str(one), -1) > _STRICTNESS.get(str(other), 99)
 
 
+def _adds_to(given: Any, own: Any) -> bool:
+    """Whether a list of deny rules holds all of the user's, which must be known: a list may also have replaced them."""
+    return isinstance(given, list) and isinstance(own, list) and all(rule in given for rule in own)
+
+
 def _valid(flags: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """Without what can't be used, each told."""
     good: dict[str, Any] = {}
@@ -139,10 +143,6 @@ def _valid(flags: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
             key = next(name for name, known in _FIELDS.items() if known == field)
             problems.append(f"`loopline.{key}` is ignored: expected {error.expected}")
     return good
-
-
-def _seconds(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0.0
 
 
 def _text(path: Path) -> str:

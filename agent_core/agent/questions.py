@@ -24,10 +24,11 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Questions:
-    """`host` is asked by us; `remote` says whether others may answer (then an absent host leaves it pending)."""
+    """`host` is asked by us; `remote` says whether others may answer (then an absent host leaves it pending). An answer
+    that takes longer than `timeout_s` seconds is "deny"; 0: it may take as long as it takes."""
 
-    def __init__(self, host: Approver, *, remote: bool = False) -> None:
-        self._host, self._remote = host, remote
+    def __init__(self, host: Approver, *, remote: bool = False, timeout_s: float = 0.0) -> None:
+        self._host, self._remote, self._timeout_s = host, remote, timeout_s
         self._open: dict[str, tuple[Pending, asyncio.Future[Decision | None]]] = {}
 
     def pending(self) -> list[Pending]:
@@ -50,11 +51,11 @@ class Questions:
         self._open[question.approval] = (Pending(question=question, turn=turn, opened_ns=opened_ns), answered)
         asking = asyncio.ensure_future(self._host(question)) if self._host is not nobody else None
         try:
-            await asyncio.wait({answered, *([asking] if asking else [])}, return_when=asyncio.FIRST_COMPLETED)
+            waiting = {answered, *([asking] if asking else [])}
+            await asyncio.wait(waiting, timeout=self._timeout_s or None, return_when=asyncio.FIRST_COMPLETED)
             if answered.done():
                 return answered.result()
-            assert asking is not None
-            return asking.result()
+            return asking.result() if asking is not None and asking.done() else "deny"
         finally:
             del self._open[question.approval]
             if asking is not None and not asking.done():

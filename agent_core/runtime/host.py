@@ -181,7 +181,9 @@ async def host_session(
                 workspace=workspace,
                 checkpoints=Checkpoints(store, workspace),
                 terms=terms_of(settings, workspace, grants),
-                questions=Questions(approver, remote=options.remote_approvals),
+                questions=Questions(
+                    approver, remote=options.remote_approvals, timeout_s=settings.approval_timeout_s
+                ),
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,

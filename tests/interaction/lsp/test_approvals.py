@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import Json, LspClient, RpcError
-from tests.support.lsp_puppet import Puppet, steps
+from tests.interaction.lsp.conftest import with_answers
+from tests.support.lsp_client import Json, LspClient, RpcError, connected, stdio
+from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
 
@@ -115,6 +116,29 @@ async def test_an_unanswered_question_may_have_a_time_limit(raw: LspClient, root
     assert end["status"] == "completed" and not (root / "ran.txt").exists()
 
 
+async def test_the_time_limit_may_stand_in_the_users_file_and_holds_for_plugins(
+    tmp_path: Path, root: Path, model: Puppet
+) -> None:
+    folder = tmp_path / "config" / "loopline"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text("approval_timeout_s = 0.2\n")
+    async with stdio(puppet_env(tmp_path, model)) as client:
+        with_answers(client)
+        await client.initialize(root, experimental={"approvals": True})
+        end = await client.turn(RUN)
+        assert end["status"] == "completed" and not (root / "ran.txt").exists()
+        assert (await client.event("approval.resolved"))["decision"] == "deny"
+
+
+async def test_always_is_not_offered_where_it_would_not_be_kept(client: LspClient, root: Path) -> None:
+    prompts = Prompts(client, "Allow")
+    await client.turn(steps({"call": "shell", "args": {"command": "echo $(date) > ran.txt"}}, {"text": "end"}))
+    assert [action["title"] for action in prompts.asked[0]["actions"]] == ["Allow", "Deny"]
+    opened = (await client.event("approval.opened"))["approval"]
+    assert opened["always"] is False and "substitution" in opened["rule"]
+    assert (root / "ran.txt").exists()
+
+
 async def test_a_plugin_asks_by_itself(raw: LspClient, root: Path, options: Json) -> None:
     prompts = Prompts(raw)
     await raw.initialize(root, options=options, experimental={"approvals": True})
@@ -129,9 +153,6 @@ async def test_two_clients_of_a_process_share_a_session(
     client: LspClient, shared: Json, root: Path, options: Json
 ) -> None:
     """The second watches, answers, and takes the session when the first is gone."""
-    from tests.interaction.lsp.conftest import with_answers
-    from tests.support.lsp_client import connected
-
     Prompts(client)
     started = await client.command("loopline.turn.start", {"task": RUN})
     opened = (await client.event("approval.opened"))["approval"]

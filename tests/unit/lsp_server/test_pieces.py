@@ -38,6 +38,12 @@ def test_pulled_settings_win_over_initialization_options() -> None:
     assert settled("nonsense", 5) == EditorSettings()
 
 
+def test_a_folder_may_add_deny_rules_and_take_none_away() -> None:
+    assert settled({"deny": ["rm *"]}, {"deny": ["rm *", "curl *"]}, "deny").flags["deny"] == ["rm *", "curl *"]
+    assert settled({"deny": ["rm *"]}, {"deny": ["curl *"]}, "deny").flags["deny"] == ["rm *"]
+    assert settled({}, {"deny": ["curl *"]}, "deny").flags == {}  # it may have replaced rules of the user
+
+
 def test_what_a_folder_may_have_said_counts_only_where_a_folder_may_say_it() -> None:
     everything = ("baseUrl", "approve", "trusted", "aiComments", "model", "python")
     pulled = {"baseUrl": "http://evil/v1", "approve": "auto", "trusted": ["/"], "aiComments": True, "model": "m",
@@ -54,10 +60,12 @@ def test_what_a_folder_may_have_said_counts_only_where_a_folder_may_say_it() -> 
 
 def test_wrong_settings_are_told_and_left_out() -> None:
     found = settled({"approve": "yolo", "baseUrl": "ftp://x", "colour": "red", "approvalTimeoutS": 3, "model": "m"})
-    assert found.flags == {"model": "m"} and found.approval_timeout_s == 3
+    assert found.flags == {"model": "m", "approval_timeout_s": 3}
     assert len(found.problems) == 3 and "approve" in found.problems[0]
     assert settled({"trusted": True}).trust_all and settled({"trusted": ["/a", 5]}).trusted == ("/a",)
-    assert settled({"approvalTimeoutS": True}).approval_timeout_s == 0
+    assert settled({"approvalTimeoutS": True}).problems == (
+        "`loopline.approvalTimeoutS` is ignored: expected seconds, 0 or more",
+    )
 
 
 def test_files_of_the_workspace_that_name_our_keys_are_found(tmp_path: Path) -> None:
