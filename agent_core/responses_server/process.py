@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import signal
 import socket
 import threading
@@ -33,6 +34,7 @@ ORPHAN_LIMIT_S = 1.5
 CLOSING_S = 1
 """What uvicorn may take to close what is left once the service has drained."""
 IDLE_HTTP_S = 75
+MOST_FILES = 65_536
 TICK_S, TICKS_A_DAY = 0.1, 864_000
 """uvicorn's own beat; by it the Date header is kept."""
 
@@ -45,6 +47,7 @@ def run_process(settings: ServeSettings, app: ASGIApp, service: Service) -> int:
     if settings.ready_file is not None and not settings.ready_file.parent.is_dir():
         raise ConfigError("serve", "ready-file", "a file in a folder that exists", got=str(settings.ready_file))
     sock = bind(settings.host, settings.port)
+    _allow_many_files()
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     if settings.ready_file is not None:
         settings.ready_file.unlink(missing_ok=True)
@@ -145,6 +148,15 @@ class _Server(PromptServer):
         timer.daemon = True
         timer.start()
         self.end(0.2)
+
+
+def _allow_many_files() -> None:
+    """As many open files as the system lets us have: each connection is one, and the usual limit is 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def write_ready_file(path: Path, url: str) -> None:
