@@ -145,6 +145,12 @@ def serve(
     rollout: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What the model `scripted` plays.")
     ] = None,
+    state_mb: Annotated[
+        int, typer.Option(metavar="N", help="Most that conversations on connections may take in memory, together.")
+    ] = 1024,
+    state_minutes: Annotated[
+        float, typer.Option(metavar="N", help="How long a conversation that rests is remembered; 0: no limit.")
+    ] = 60.0,
     enable_rollout: Annotated[
         bool, typer.Option("--enable-rollout", help="Offer one long response per rollout (an experiment).")
     ] = False,
@@ -175,6 +181,8 @@ def serve(
         websocket=not no_websocket,
         rollout=rollout,
         enable_rollout=enable_rollout,
+        state_mb=state_mb,
+        state_minutes=state_minutes,
         engines=tuple(engine or ()),
         without=without,
         keys=keys,

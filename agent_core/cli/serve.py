@@ -35,6 +35,8 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     websocket: bool
     rollout: Path | None
     enable_rollout: bool
+    state_mb: int
+    state_minutes: float
     engines: tuple[str, ...]
     without: str | None
     keys: Path | None
@@ -82,6 +84,8 @@ def serve_command(options: ServeOptions) -> int:
             websocket=options.websocket,
             rollout_file=options.rollout,
             enable_rollout=options.enable_rollout,
+            state_mb=options.state_mb,
+            state_minutes=options.state_minutes,
             engines=engines,
             engine_options=engine_options,
             without=read_features(options.without or ""),

@@ -284,6 +284,19 @@ class Lanes(Generic[T]):
                 return lane.head
         return None
 
+    def head_of(self, name: str | None) -> Head[T] | None:
+        """The head of this lane."""
+        lane = self._lanes.get(name)
+        return lane.head if lane is not None else None
+
+    def evict(self, response_id: str) -> bool:
+        """Forget the head with this id. False if it is gone already, or if accepted input waits for it."""
+        for lane in self._lanes.values():
+            if lane.head is not None and lane.head.response_id == response_id and not lane.waiting_steers:
+                lane.head = None
+                return True
+        return False
+
     def running_as(self, response_id: str) -> tuple[Ticket, LaneState] | None:
         """The running ticket with this response id, and its lane's state."""
         for lane in self._lanes.values():

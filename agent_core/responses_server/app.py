@@ -40,6 +40,7 @@ from agent_core.responses_server.screening.media import MediaScreen
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.settlement import Settlement
+from agent_core.responses_server.state.retention import Retention
 from agent_core.responses_server.state.stores import make_store
 from agent_core.responses_server.tokenizer import Tokenizer
 from agent_core.responses_server.websocket import WebSocketEndpoint
@@ -101,6 +102,7 @@ def build_service(
         limits=limits,
         guard=Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts)),
         counters=counters,
+        retention=Retention(settings.bounds(), lambda: clock.mono_ns() / 1e9),
     )
 
 
@@ -210,3 +212,4 @@ async def _close(service: Service) -> None:
             service.failed = True
         await pipeline.store.close()
         pipeline.renderer.close()
+        service.retention.close()

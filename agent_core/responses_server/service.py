@@ -17,6 +17,7 @@ from agent_core.responses_server.metrics.counters import Counters
 from agent_core.responses_server.pipeline import Pipeline
 from agent_core.responses_server.routing import Router
 from agent_core.responses_server.settings import ServeSettings
+from agent_core.responses_server.state.retention import Retention
 
 
 class Live(Protocol):
@@ -35,6 +36,7 @@ class Service:
     `draining`: the service is on its way out and takes nothing new.
 
     `limits`: of the API keys. `guard`: who is let in at all. `counters`: what `/metrics` shows.
+    `retention`: how much lanes remember.
 
     `start_error`: why it can't serve. `failed`: it did not end as it should; its process says so by its exit code.
     """
@@ -47,6 +49,7 @@ class Service:
     limits: Limits
     guard: Guard
     counters: Counters
+    retention: Retention
     live: set[Live] = field(default_factory=set)
     in_flight: InFlight = field(default_factory=InFlight)
     draining: bool = False

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from agent_core.errors import ConfigError
+from agent_core.responses_server.state.retention import Bounds
 
 FEATURES: Mapping[str, str] = {
     "state": "what a lane remembers; without it an id is looked up in the store",
@@ -80,7 +81,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     features switched off, out of `FEATURES`. `enable_rollout`: an experiment, see `rollout.py`.
     `shutdown_grace_s`: how long running responses may go on after a signal. `key_limits`: of each key that has none of
     its own. `prices`: own prices by model, over the list's, as `telemetry.prices` reads them. `log_level`: what is told
-    on stderr from; at `info` that is a line per response.
+    on stderr from; at `info` that is a line per response. `state_heads`, `state_mb`, `state_minutes`: bounds of what
+    all lanes remember, see `state/retention.py`; minutes 0: no limit.
     """
 
     api_keys: tuple[ApiKey, ...]
@@ -104,6 +106,9 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     log_level: LogLevel = "warning"
     log_format: LogFormat = "json"
+    state_heads: int = 10_000
+    state_mb: int = 1024
+    state_minutes: float = 60.0
 
     def __post_init__(self) -> None:
         if not self.api_keys or not all(key.key or key.sha256 for key in self.api_keys):
@@ -116,8 +121,14 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError("serve", "port", "a number from 0 to 65535", got=str(self.port))
         if self.connection_minutes <= 0:
             raise ConfigError("serve", "connection-minutes", "more than 0", got=str(self.connection_minutes))
+        if min(self.state_heads, self.state_mb, self.state_minutes) < 0:
+            raise ConfigError("serve", "state-mb", "bounds of 0 or more")
         if self.keepalive_s < 0:
             raise ConfigError("serve", "keepalive-s", "0 or more", got=str(self.keepalive_s))
+
+    def bounds(self) -> Bounds:
+        """Of what lanes remember."""
+        return Bounds(self.state_heads, self.state_mb * 1024 * 1024, self.state_minutes * 60)
 
     def __repr__(self) -> str:
         """Without what may hold keys."""

@@ -123,6 +123,7 @@ class _Connection:
         self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
         self._running: dict[Ticket, Answer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._names: set[str | None] = set()
         self._writing = asyncio.Lock()
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
@@ -140,6 +141,8 @@ class _Connection:
             watch.cancel()
             await self._perform(self._machine.on(Input.DISCONNECT, self._service.now_s()))
             await asyncio.gather(watch, *self._tasks, return_exceptions=True)
+            for name in self._names:
+                self._service.retention.drop((self.id, name))
 
     async def drain(self) -> None:
         for answer in self._running.values():
@@ -165,9 +168,19 @@ class _Connection:
         ladder = answer.call.ladder if answer is not None else None
         self._service.in_flight.remove(ticket.response_id, ladder.response if ladder is not None else None)
         actions = self._machine.finished(self._service.now_s(), ticket, outcome, head)
+        self._retain(ticket.lane)
         if frames:
             await self.write(frames)
         await self._perform(actions, ladder)
+
+    def _retain(self, name: str | None) -> None:
+        """Count what the lane remembers now."""
+        head, retention = self._machine.lanes.head_of(name), self._service.retention
+        if head is None:
+            retention.drop((self.id, name))
+        else:
+            retention.keep((self.id, name), head.response_id, head.payload.size, self._machine.lanes.evict)
+            self._names.add(name)
 
     def sent(self, ticket: Ticket) -> None:
         if ticket.last_sent_s is None:
