@@ -64,7 +64,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         # the change is looked at and accepted
         await expect(view.changes).to_contain_text("1 file to review")
         await view.button("Review the changes in the diff editor").click()
-        await expect(editor.page.locator(".monaco-diff-editor").first).to_be_visible()
+        await expect(editor.page.locator(".monaco-diff-editor .line-insert").first).to_be_visible()
         await editor.picture("story-3-review")
         await view.changes.locator("summary").first.click()
         await view.changes.get_by_role("button", name="Accept change 1").click()
@@ -75,6 +75,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         await view.button("Undo the changes of this turn").click()
         await until(lambda: tree(project) == broken)
         await expect(view.log).to_contain_text("Undone")
+        await expect(view.changes).to_be_hidden()
         await editor.picture("story-4-undone")
         assert not (await run_tests(project)).ok
 

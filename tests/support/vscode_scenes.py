@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
+
+from tests.support.web_browser import missing
 
 LOOPLINE = Path(sys.executable).with_name("loopline")
 """The server under test: this environment's."""
@@ -33,3 +36,12 @@ def small_project(folder: Path) -> Path:
     (project / "sums.py").write_text("def add(a, b):\n    return a - b\n\n\ndef twice(a):\n    return add(a, a)\n")
     (project / "other.py").write_text("x = 1\n")
     return project
+
+
+def read_only_server(path: Path, project: Path) -> Path:
+    """The server under test, for which `project` can't be written, whoever runs it."""
+    if shutil.which("bwrap") is None:
+        missing("no bwrap to make a folder read-only with")
+    path.write_text(f'#!/bin/sh\nexec bwrap --dev-bind / / --ro-bind {project} {project} {LOOPLINE} "$@"\n')
+    path.chmod(0o755)
+    return path
