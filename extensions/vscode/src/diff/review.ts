@@ -31,6 +31,8 @@ type Text = string | null;
 interface Entry {
   readonly path: string;
   turnId: string;
+  /** Part of it was accepted, so undoing the turn goes behind the base. */
+  accepted: boolean;
   base: Text;
   now: Text;
 }
@@ -56,7 +58,7 @@ export class ReviewBook {
         continue;
       }
       const base = baseOf(file, text);
-      if (base !== undefined) this.entries.set(file.uri, { path: file.path, turnId, base, now: text });
+      if (base !== undefined) this.entries.set(file.uri, { path: file.path, turnId, accepted: false, base, now: text });
     }
   }
 
@@ -64,6 +66,13 @@ export class ReviewBook {
   update(uri: string, now: Text): void {
     const entry = this.entries.get(uri);
     if (entry !== undefined) entry.now = now;
+  }
+
+  /** Files were put back by the user's own word, which leaves nothing to decide on where part was accepted. */
+  undone(paths: readonly string[]): void {
+    for (const [uri, entry] of this.entries) {
+      if (paths.includes(entry.path) && entry.accepted) this.entries.delete(uri);
+    }
   }
 
   has(uri: string): boolean {
@@ -97,6 +106,7 @@ export class ReviewBook {
   accept(uri: string, index: number | null): void {
     const entry = this.entries.get(uri);
     if (entry === undefined) return;
+    entry.accepted = true;
     if (index === null || entry.base === null || entry.now === null) {
       entry.base = entry.now;
       return;

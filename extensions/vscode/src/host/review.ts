@@ -33,7 +33,10 @@ export class Reviewer implements vscode.Disposable {
         provideCodeLenses: (document) => this.lensesOf(document),
       }),
       store.listen((events) => {
-        for (const event of events) if (event.type === 'diff') void this.queue(() => this.note(event.turnId, event.files));
+        for (const event of events) {
+          if (event.type === 'diff') void this.queue(() => this.note(event.turnId, event.files));
+          else if (event.type === 'turn.undone') void this.queue(() => this.undone([...event.restored, ...event.conflicts]));
+        }
       }),
     ];
   }
@@ -111,6 +114,13 @@ export class Reviewer implements vscode.Disposable {
     for (const file of known) now.set(file.uri, await textOf(file.uri));
     this.book.note(turnId, known, now);
     for (const file of known) this.bases.fire(baseUri(file.uri));
+    this.tell();
+  }
+
+  private async undone(paths: readonly string[]): Promise<void> {
+    for (const uri of this.book.uris()) await this.read(uri);
+    this.book.undone(paths);
+    for (const uri of this.book.uris()) this.bases.fire(baseUri(uri));
     this.tell();
   }
 

@@ -11,7 +11,8 @@ export function showMs(ms: number | undefined): string {
 }
 
 export function showRate(tokensPerS: number | undefined): string {
-  return tokensPerS === undefined ? `${UNKNOWN} tok/s` : `${tokensPerS < 10 ? tokensPerS.toFixed(1) : Math.round(tokensPerS)} tok/s`;
+  if (tokensPerS === undefined) return `${UNKNOWN} tok/s`;
+  return `${tokensPerS < 10 ? tokensPerS.toFixed(1) : showCount(Math.round(tokensPerS))} tok/s`;
 }
 
 export function showShare(share: number | undefined): string {
@@ -20,4 +21,10 @@ export function showShare(share: number | undefined): string {
 
 export function showCount(count: number | undefined): string {
   return count === undefined ? UNKNOWN : count.toLocaleString('en-US');
+}
+
+/** `3 calls`, `1 call`; 0 and undefined are not known yet. */
+export function showCalls(calls: number | undefined): string {
+  if (calls === undefined || calls === 0) return `${UNKNOWN} calls`;
+  return `${showCount(calls)} call${calls === 1 ? '' : 's'}`;
 }

@@ -186,7 +186,8 @@ function endTurn(
     changed.push(item.key);
   }
   const said = session.items.findLast((item) => item.turnId === turnId && item.kind === 'text');
-  if (text.trim() !== '' && (said?.kind !== 'text' || said.text.trim() !== text.trim())) {
+  const tells = text.trim() !== '' && text.trim().toLowerCase() !== status;
+  if (tells && (said?.kind !== 'text' || said.text.trim() !== text.trim())) {
     const change = status === 'completed'
       ? add(session, { kind: 'text', turnId, text, done: true })
       : add(session, { kind: 'notice', turnId, severity: status === 'failed' ? 'error' : 'info', text });

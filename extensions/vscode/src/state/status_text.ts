@@ -1,7 +1,7 @@
 /** What the status bar says, and what its tooltip says of each number. Pure. */
 import type { Call } from '../protocol';
 import type { AppState, TurnState } from './model';
-import { showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
+import { showCalls, showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
 
 export interface StatusText {
   readonly text: string;
@@ -44,8 +44,13 @@ export function statusText(app: AppState): StatusText {
     const text = `$(record) ${numbers} ${marker}`.trimEnd() + dot;
     return { text, tooltip: words, severity, spoken: `Loopline is working, ${numbers}${spokenApprovals(waiting)}` };
   }
-  const idle = model !== undefined && model.text.includes('no model') ? 'repair (no model)' : 'loopline';
+  const idle = model !== undefined && noModel(model.text) ? `${model.state} (no model)` : 'loopline';
   return { text: idle + dot, tooltip: words, severity, spoken: `Loopline: ${idle}${spokenApprovals(waiting)}` };
+}
+
+/** Whether what the server says of its model is that it is none. */
+export function noModel(text: string): boolean {
+  return /\bno (language )?model\b/.test(text);
 }
 
 export function waitingApprovals(app: AppState): number {
@@ -65,7 +70,7 @@ function ofHost(app: AppState): StatusText {
 function tooltip(app: AppState, turn: TurnState | undefined, call: Call | undefined, waiting: number): string {
   const lines = app.status.map((one) => `- ${one.category}: ${code(one.text)}`);
   if (turn !== undefined) {
-    lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${turn.stages?.calls ?? turn.calls.length} calls`);
+    lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${showCalls(turn.stages?.calls ?? turn.calls.length)}`);
   }
   if (call !== undefined) {
     lines.push(

@@ -1,6 +1,6 @@
 /** The top of the page: the server's state, sessions, the model, live numbers and the plan. */
-import { showMs, showRate, showShare } from '../state/numbers';
-import { reuseMarker } from '../state/status_text';
+import { showCalls, showMs, showRate, showShare } from '../state/numbers';
+import { noModel, reuseMarker } from '../state/status_text';
 import type { PageCommand } from '../view/messages';
 import { button, fill, h } from './dom';
 import { figuresTurn, runningTurn, shownSession } from './page';
@@ -41,19 +41,22 @@ export class Head {
   private refreshBar(): void {
     const { app } = this.page;
     const session = shownSession(this.page);
-    const title = session?.turns.at(0)?.title || app.sessions.find((one) => one.sessionId === app.current)?.title || 'New session';
+    const task = session?.items.find((item) => item.kind === 'user');
+    const title = session?.turns.at(0)?.title || app.sessions.find((one) => one.sessionId === app.current)?.title
+      || (task?.kind === 'user' ? task.text.split('\n', 1)[0] : '') || 'New session';
     const model = app.status.find((one) => one.category === 'model');
-    const name = model === undefined ? 'model' : model.text;
+    const name = model === undefined ? 'model' : noModel(model.text) ? `${model.state} (no model)` : model.state;
     if (!this.changed('bar', [title, name, this.list.hidden, session?.hosting])) return;
     fill(this.bar,
       button(title, () => this.showSessions(), {
         id: 'sessions-button', class: 'title', 'data-id': 'sessions-button', 'aria-expanded': String(!this.list.hidden),
         'aria-controls': 'sessions', title: 'Sessions',
       }),
-      session !== undefined && session.hosting !== 'live' && h('span', { class: 'tag' }, session.hosting === 'attached' ? 'runs elsewhere' : 'not connected'),
-      this.does('+', 'loopline.newSession', { id: 'new-session', 'aria-label': 'New session', title: 'New session' }),
-      this.does(visible(name), 'loopline.chooseModel', { id: 'model', 'aria-label': `Model: ${name}. Choose another`, title: 'Choose a model' }),
-      this.does('Dashboard', 'loopline.openDashboard', { id: 'dashboard', title: 'Open the dashboard in the browser' }));
+      h('span', { class: 'line' },
+        this.does(visible(name), 'loopline.chooseModel', { id: 'model', 'aria-label': `Model: ${name}. Choose another`, title: `${model?.text ?? ''} (choose another)` }),
+        session !== undefined && session.hosting !== 'live' && h('span', { class: 'tag' }, session.hosting === 'attached' ? 'runs elsewhere' : 'not connected'),
+        this.does('Dashboard', 'loopline.openDashboard', { id: 'dashboard', title: 'Open the dashboard in the browser' }),
+        this.does('New', 'loopline.newSession', { id: 'new-session', 'aria-label': 'New session', title: 'New session' })));
   }
 
   private refreshHost(): void {
@@ -85,7 +88,7 @@ export class Head {
       number('ttft', showMs(call?.ttftMs), 'time to the first token of this call'),
       number('cached', showShare(call?.cachedShare), 'share of the input tokens that the service had cached'),
       number('reuse', reuseMarker(call?.reuse), 'what the call built on'),
-      number('calls', `${turn.stages?.calls ?? turn.calls.length} calls`, 'model calls of this turn'),
+      number('calls', showCalls(turn.stages?.calls ?? turn.calls.length), 'model calls of this turn'),
       button('Breakdown', this.toggleBreakdown, { class: 'quiet', 'data-id': 'breakdown-button', 'aria-controls': 'breakdown' }));
   }
 

@@ -11,6 +11,7 @@ import { pathOf, subject } from './tool_text';
 const SIGNS: Record<ToolItem['status'], string> = {
   running: '○', ok: '●', error: '✗', denied: '⊘', timeout: '⧖', cancelled: '◌', unknown: '●',
 };
+const DECIDED: Record<string, string> = { allow: 'Allowed', always: 'Always allowed', deny: 'Denied', closed: 'No longer asked' };
 const STREAM_TAIL = 12_000;
 
 export function drawItem(item: Item, session: SessionState, page: Page): HTMLElement {
@@ -114,12 +115,16 @@ function approval(item: ApprovalItem, page: Page): HTMLElement {
   const group = h('div', {
     class: 'approval', role: 'group', 'aria-label': `Approval: ${asked.name}`, 'data-approval': asked.approvalId,
     'data-decision': item.decision ?? 'waiting',
-  }, question);
+  });
   if (item.decision !== undefined) {
-    const said: Record<string, string> = { allow: 'Allowed', always: 'Always allowed', deny: 'Denied', closed: 'No longer asked' };
-    group.append(h('p', { class: 'decided' }, said[item.decision] ?? item.decision));
+    const line = h('summary', { 'data-id': `decided-${item.key}` },
+      h('span', { class: 'sign', 'aria-hidden': 'true' }, item.decision === 'allow' || item.decision === 'always' ? '✓' : '⊘'),
+      h('span', { class: 'decided' }, DECIDED[item.decision] ?? item.decision), h('span', { class: 'name' }, visible(asked.name)),
+      h('span', { class: 'subject' }, visible(asked.subject.split('\n', 1)[0] ?? '')));
+    group.append(h('details', { class: 'tool' }, line, h('div', { class: 'body' }, question)));
     return group;
   }
+  group.append(question);
   const answer = (decision: 'allow' | 'always' | 'deny') => (): void =>
     page.send({ type: 'answer', approvalId: asked.approvalId, decision });
   group.append(h('div', { class: 'buttons' },
