@@ -1,4 +1,4 @@
-"""A user's way: `loopline run` against `loopline serve` with a model of one's own, all real processes."""
+"""A user's way: `loopline run` and an editor on a model of one's own, all real processes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,29 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.cli import environment, loopline
 from tests.support.llama_server import HERMES_TEMPLATE, llama_server
+from tests.support.lsp_client import stdio
 from tests.support.real_model import needs_model, smollm2
 from tests.support.serving import KEY, serving
 
-pytestmark = needs_model
+pytestmark = [needs_model, pytest.mark.timeout(300)]
 
 CALL = '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"}}\n</tool_call>'
+TASKS = (f"Repeat: {CALL}", f"Repeat:\n{CALL}", f"Answer with this call and nothing else:\n{CALL}", f"Call:\n{CALL}")
 """SmolLM2 135M calls no tool of its own accord. It copies a call that is spelled out for it; in which words it has to
-be told depends on the rest of the prompt, and that is another one behind another template.
+be told depends on the rest of the prompt, so they are tried in turn.
+"""
+
+
+LOCAL = """[engines.own]
+temperature = 0
+context = 2560
+slots = 1
+max_output_tokens = 96
+stop = ["\\n\\n", "\\nThe"]
 """
 
 
@@ -26,24 +39,22 @@ def configured(env: dict[str, str], text: str) -> dict[str, str]:
     return env
 
 
-def run(folder: Path, env: dict[str, str], url: str, task: str, key: str = KEY) -> list[Any]:
-    """The lines of one run. `url` ends in /v1."""
-    (folder / "project").mkdir()
-    (folder / "project" / "notes.txt").write_text("The launch word is marmalade.\n")
-    options = (
-        "-w",
-        str(folder / "project"),
-        "--base-url",
-        url,
-        "--model",
-        "own",
-        "--approve",
-        "auto",
-        "--json",
-    )
-    done = loopline("run", task, *options, env={**env, "OPENAI_API_KEY": key})
-    assert done.code == 0, (done.out[-2000:], done.err)
-    return done.lines
+def project(folder: Path) -> Path:
+    root = folder / "project"
+    root.mkdir()
+    (root / "notes.txt").write_text("The launch word is marmalade.\n")
+    return root
+
+
+def run(folder: Path, env: dict[str, str], url: str, key: str = KEY) -> list[Any]:
+    """The lines of the first run that read the file. `url` ends in /v1."""
+    options = ("-w", str(project(folder)), "--base-url", url, "--model", "own", "--approve", "auto", "--json")
+    for task in TASKS:
+        done = loopline("run", task, *options, env={**env, "OPENAI_API_KEY": key})
+        assert done.code == 0, (done.out[-2000:], done.err)
+        if any(line["type"] == "tool.finished" for line in done.lines):
+            return done.lines
+    raise AssertionError("no words made the model call the tool")
 
 
 def check(lines: list[Any]) -> Any:
@@ -63,10 +74,9 @@ def check(lines: list[Any]) -> Any:
 
 
 def test_a_local_model_behind_serve(tmp_path: Path) -> None:
-    table = 'temperature = 0\ncontext = 2560\nslots = 1\nmax_output_tokens = 96\nstop = ["\\n\\n", "\\nThe"]\n'
-    env = configured(environment(tmp_path), f"[engines.own]\n{table}")
+    env = configured(environment(tmp_path), LOCAL)
     with serving(tmp_path, env, "--engine", f"own=llama:{smollm2()}") as service:
-        summary = check(run(tmp_path, env, f"{service.url}/v1", f"Repeat: {CALL}"))
+        summary = check(run(tmp_path, env, f"{service.url}/v1"))
     assert summary["cached_tokens"] > summary["input_tokens"] * 0.8, (
         "the warm-up and the first call were not evaluated again"
     )
@@ -77,7 +87,7 @@ async def test_a_server_of_another_kind_behind_serve(tmp_path: Path) -> None:
         table = '[engines.own.extra]\ntemperature = 0\nstop = ["\\n\\n", "\\nThe"]\n'
         env = configured({**environment(tmp_path), "LOOPLINE_UPSTREAM_KEY": "server-key"}, table)
         with serving(tmp_path, env, "--engine", f"own=upstream:{url}#smol") as service:
-            lines = run(tmp_path, env, f"{service.url}/v1", f"Answer with this call and nothing else:\n{CALL}")
+            lines = run(tmp_path, env, f"{service.url}/v1")
     text = json.dumps(lines)
     assert "server-key" not in text
     check(lines)
@@ -86,7 +96,7 @@ async def test_a_server_of_another_kind_behind_serve(tmp_path: Path) -> None:
 async def test_a_server_of_another_kind_by_its_url(tmp_path: Path) -> None:
     """Nothing of ours in between: it speaks the Responses API over HTTP and refuses the WebSocket, once."""
     async with llama_server(smollm2(), HERMES_TEMPLATE, "server-key") as url:
-        lines = run(tmp_path, environment(tmp_path), url, f"Repeat:\n{CALL}", "server-key")
+        lines = run(tmp_path, environment(tmp_path), url, "server-key")
     types = [line["type"] for line in lines]
     (finished,) = [line for line in lines if line["type"] == "tool.finished"]
     assert (finished["name"], json.loads(finished["arguments"])) == ("read", {"path": "notes.txt"})
@@ -95,3 +105,24 @@ async def test_a_server_of_another_kind_by_its_url(tmp_path: Path) -> None:
     assert (summary["status"], summary["calls"], summary["reused_calls"]) == ("completed", 2, 0)
     assert 0 < summary["output_tokens"] < summary["input_tokens"]
     assert summary["cached_tokens"] > 0, "the server's own cache, by what it reports"
+
+
+async def test_an_editor_on_a_local_model_behind_serve(tmp_path: Path) -> None:
+    env, root = configured(environment(tmp_path), LOCAL), project(tmp_path)
+    with serving(tmp_path, env, "--engine", f"own=llama:{smollm2()}") as service:
+        async with stdio({**env, "OPENAI_API_KEY": KEY}) as client:
+            await client.initialize(root, options={"baseUrl": f"{service.url}/v1", "model": "own", "approve": "auto"})
+            for task in TASKS:
+                end = await client.turn(task, timeout_s=100)
+                assert end["status"] == "completed", end
+                if client.events("tool.finished", turnId=end["turnId"]):
+                    break
+            (read,) = client.events("tool.finished", turnId=end["turnId"])
+            assert (read["name"], read["status"]) == ("read", "ok")
+            assert "".join(event["text"] for event in client.events("text.delta", turnId=end["turnId"]))
+            ended = {event["callId"]: event for event in client.events("call") if event["status"] == "completed"}
+            last = list(ended.values())[-1]
+            assert last["reuse"] == "reused"
+            assert last["ttftMs"] > 0
+            assert 0.5 < last["cachedShare"] < 1
+            await client.shutdown()
