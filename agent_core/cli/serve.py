@@ -63,6 +63,10 @@ def serve_command(options: ServeOptions) -> int:
     }
     chosen = load(flags=flags).settings
     engines, engine_options = read_engines(options.engines, chosen.engines, os.environ)
+
+    def reread() -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        return read_engines(options.engines, load(flags=flags).settings.engines, os.environ)
+
     keys, limits = _access(options, chosen)
     return serve(
         ServeSettings(
@@ -88,6 +92,7 @@ def serve_command(options: ServeOptions) -> int:
             state_minutes=options.state_minutes,
             engines=engines,
             engine_options=engine_options,
+            reread=reread,
             without=read_features(options.without or ""),
         )
     )

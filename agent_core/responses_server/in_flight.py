@@ -37,6 +37,12 @@ class InFlight:
         if running is not None and not running.done.done():
             running.done.set_result(response)
 
+    async def over(self) -> None:
+        """Wait until all that run now have ended."""
+        running = [each.done for each in self._running.values()]
+        if running:
+            await asyncio.wait(running)
+
     async def cancel(self, response_id: str, owner: str) -> Response | None:
         """Cancel a response and wait for its end; None if none with this id runs for this owner."""
         running = self._running.get(response_id)

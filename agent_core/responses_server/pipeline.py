@@ -153,13 +153,13 @@ class _Run:
         await self._judged(ladder)
         await self._compact(ladder, checked, window)
         goes_on = call.relation is Relation.CONTINUE and self._compaction is None
-        memory = parent.memory if parent is not None and goes_on else {}
+        memory = parent.memory if parent is not None and goes_on and parent.engine is route.engine else {}
         finish: Finish | Steered = Finish()
         if not checked.compact_now:
             finish = await self._answer(ladder, checked, calling, route, memory)
             while await self._waited(ladder, checked, finish, window):
                 finish = await self._answer(ladder, checked, calling, route, memory)
-        await self._conclude(ladder, checked, memory, finish)
+        await self._conclude(ladder, checked, route, memory, finish)
 
     async def stopped(self) -> None:
         """End as the shell's `stop` says."""
@@ -191,7 +191,9 @@ class _Run:
         ladder = self._call.ladder
         if ladder is not None and not self._ended:
             self._ended = True
-            self._parts.settlement.start(self._bill(ladder, "abandoned"))
+            settlement, bill = self._parts.settlement, self._bill(ladder, "abandoned")
+            settlement.charge(bill, at_least=(self._prompt.size if self._prompt is not None else 0) + ladder.sent)
+            settlement.start(bill)
 
     def forget_engine_memory(self) -> None:
         """What an engine noted during a call that did not end is no longer a cache of the lane's items."""
@@ -341,7 +343,7 @@ class _Run:
         return True
 
     async def _conclude(
-        self, ladder: Ladder, checked: Checked, memory: dict[str, object], finish: Finish | Steered
+        self, ladder: Ladder, checked: Checked, route: Route, memory: dict[str, object], finish: Finish | Steered
     ) -> None:
         """Close the items, remember the response, end it."""
         reason = finish if finish == STEERED else finish.reason
@@ -367,6 +369,7 @@ class _Run:
             header=prompt.header,
             screens=self._screened.states if self._screened is not None else None,
             memory=memory,
+            engine=route.engine,
             extra=checked.extra,
             update=checked.update,
         )

@@ -29,6 +29,8 @@ from agent_core.responses_server.settings import FRAME_CEILING_BYTES, ServeSetti
 log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+RELOAD = getattr(signal, "SIGHUP", None)
+"""Reads the engines of the configuration anew, where there is such a signal."""
 ORPHAN_LIMIT_S = 1.5
 """After this a service without a parent ends, whatever it is still busy with."""
 CLOSING_S = 1
@@ -103,6 +105,7 @@ class _Server(PromptServer):
         super().__init__(config)
         self._settings, self._service, self._sock = settings, service, sock
         self._ending: asyncio.Task[None] | None = None
+        self._reloading: asyncio.Future[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -113,6 +116,9 @@ class _Server(PromptServer):
         for number in SIGNALS:
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self.end, self._settings.shutdown_grace_s)
+        if self._settings.reread is not None and RELOAD is not None:
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(RELOAD, self._reload)
         if self._settings.parent_pipe_fd is not None:
             loop.add_reader(self._settings.parent_pipe_fd, self._parent_pipe, self._settings.parent_pipe_fd)
         if self._settings.ready_file is not None:
@@ -122,6 +128,15 @@ class _Server(PromptServer):
     def capture_signals(self) -> Iterator[None]:
         """Signals are ours: uvicorn would raise them again after a clean end, and spoil the exit code."""
         yield
+
+    def _reload(self) -> None:
+        """One reload after the other."""
+        self._reloading = asyncio.ensure_future(self._reload_behind(self._reloading))
+
+    async def _reload_behind(self, earlier: asyncio.Future[None] | None) -> None:
+        if earlier is not None:
+            await asyncio.wait([earlier])
+        await self._service.reload()
 
     def end(self, grace_s: float) -> None:
         """Begin to end; asked a second time, end now."""
@@ -133,10 +148,14 @@ class _Server(PromptServer):
             self.leave()
 
     async def _end(self, grace_s: float) -> None:
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(grace_s):
                 await self._service.drain()
                 await self._service.idle()
+        except TimeoutError:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CLOSING_S):
+                    await self._service.cut()
         self.leave()
 
     def _parent_pipe(self, fd: int) -> None:

@@ -1,4 +1,4 @@
-"""Model name to engine. A route is resolved once per connection and name."""
+"""Model name to engine. A route is resolved once per connection, name and set of engines."""
 
 from __future__ import annotations
 
@@ -17,18 +17,27 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class Router:
-    """Routes of one connection. `cached` False resolves anew each time (to measure what keeping them gives)."""
+    """Routes of one connection. `resolved` counts those that were looked up; a reload of the engines voids all.
+
+    `cached` False resolves anew each time (to measure what keeping them gives).
+    """
 
     def __init__(self, registry: EngineRegistry, *, cached: bool = True) -> None:
         self._registry, self._cached = registry, cached
         self._routes: dict[str, Route] = {}
+        self._digest = registry.digest
+        self.resolved = 0
 
     def resolve(self, model: str | None) -> Route:
         """Raises WireError (param `model`) for no or an unknown model."""
         if model is None:
             raise WireError("Missing required parameter: 'model'.", param="model")
+        if self._digest != self._registry.digest:
+            self._digest = self._registry.digest
+            self._routes.clear()
         route = self._routes.get(model)
         if route is None:
+            self.resolved += 1
             engine = self._registry.find(model)
             if engine is None:
                 known = ", ".join(sorted(self._registry.names))

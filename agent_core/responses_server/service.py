@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_core.clock import Clock
-from agent_core.errors import StateError
+from agent_core.errors import EngineError, LooplineError, StateError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.auth import Guard
 from agent_core.responses_server.engines.registry import EngineRegistry
@@ -19,6 +20,8 @@ from agent_core.responses_server.routing import Router
 from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.state.retention import Retention
 
+log = logging.getLogger(__name__)
+
 
 class Live(Protocol):
     """An open connection, or an HTTP request, that can be asked to end. `transport`: websocket or http."""
@@ -27,6 +30,9 @@ class Live(Protocol):
 
     async def drain(self) -> None:
         """Take nothing new, finish what runs, then close."""
+
+    async def cut(self) -> None:
+        """Close now, whatever runs."""
 
 
 @dataclass
@@ -61,6 +67,26 @@ class Service:
         """A router for one connection."""
         return Router(self.registry, cached=self.settings.has("route-cache"))
 
+    async def reload(self) -> None:
+        """Read the engines of the configuration anew. What runs ends on the engine it began with; routes are void.
+
+        A configuration that can't be used changes nothing.
+        """
+        if self.settings.reread is None:
+            return
+        try:
+            out = self.registry.replace(*await asyncio.to_thread(self.settings.reread))
+        except LooplineError as error:
+            log.error("the configuration was not reloaded: %s", error.message)
+            return
+        log.info("the configuration was reloaded")
+        await self.in_flight.over()
+        for engine in out:
+            try:
+                await engine.close()
+            except EngineError as error:
+                log.error("an engine ended badly: %s", error.message)
+
     def now_s(self) -> float:
         return self.clock.mono_ns() / 1e9
 
@@ -69,6 +95,11 @@ class Service:
         self.draining = True
         for connection in list(self.live):
             await connection.drain()
+
+    async def cut(self) -> None:
+        """The grace is over: close what is still open, with the reason."""
+        for connection in list(self.live):
+            await connection.cut()
 
     async def idle(self) -> None:
         """Wait until no connection is open and no response runs."""

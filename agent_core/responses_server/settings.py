@@ -5,7 +5,7 @@ The command line builds them; nothing here reads the environment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,6 +38,10 @@ FRAME_CEILING_BYTES = 64 * 1024 * 1024
 
 MAX_BODY_BYTES = 128 * 1024 * 1024
 """Largest HTTP body. Above the frame limit clients go by HTTP, so it is larger than a frame."""
+
+
+Reread = Callable[[], tuple[Mapping[str, str], Mapping[str, Mapping[str, Any]]]]
+"""Engine specs by model name, and options by model name. Raises LooplineError."""
 
 
 class KeyLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +85,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     features switched off, out of `FEATURES`. `enable_rollout`: an experiment, see `rollout.py`.
     `shutdown_grace_s`: how long running responses may go on after a signal. `key_limits`: of each key that has none of
     its own. `prices`: own prices by model, over the list's, as `telemetry.prices` reads them. `log_level`: what is told
-    on stderr from; at `info` that is a line per response. `state_heads`, `state_mb`, `state_minutes`: bounds of what
+    on stderr from; at `info` that is a line per response. `reread`: reads engines and their options anew, for a
+    reload by SIGHUP (None: there is none). `state_heads`, `state_mb`, `state_minutes`: bounds of what
     all lanes remember, see `state/retention.py`; minutes 0: no limit.
     """
 
@@ -106,6 +111,7 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     log_level: LogLevel = "warning"
     log_format: LogFormat = "json"
+    reread: Reread | None = None
     state_heads: int = 10_000
     state_mb: int = 1024
     state_minutes: float = 60.0

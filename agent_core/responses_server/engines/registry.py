@@ -5,7 +5,8 @@ others.
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from agent_core.clock import Clock
@@ -51,10 +52,39 @@ class AbsentEngine:
 
 
 class EngineRegistry:
-    """Engines by model name. A name may be followed by `:VARIANT`, which the engine reads itself."""
+    """Engines by model name. A name may be followed by `:VARIANT`, which the engine reads itself.
+
+    `engines` are built in. `digest` is that of what all engines are made of: while it is the same, every name leads to
+    the same engine.
+    """
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = dict(engines)
+        self._marks: dict[str, bytes] = {}
+        self.digest = _digest_of(self._engines, self._marks)
+
+    def replace(
+        self, specs: Mapping[str, str], options: Mapping[str, Mapping[str, Any]], *, start: bool = True
+    ) -> list[Engine]:
+        """Have these engines besides the built-in ones; those whose spec and options are the same stay.
+
+        New ones are started if `start`. Returns those that are out of it now: close them once nothing runs on them.
+        Raises ConfigError, and then nothing has changed.
+        """
+        marks = {name: _mark(spec, options.get(name, {})) for name, spec in specs.items()}
+        made = {}
+        for name, spec in specs.items():
+            if name in self._engines and name not in self._marks:
+                raise ConfigError("serve", f"engine {name}", "a name that is not taken")
+            same = self._marks.get(name) == marks[name]
+            made[name] = self._engines[name] if same else _make(name, spec, options)
+        old = [self._engines.pop(name) for name in self._marks]
+        fresh = [engine for engine in made.values() if engine not in old]
+        self._engines |= made
+        self._marks, self.digest = marks, _digest_of(self._engines, marks)
+        if start:
+            _start(fresh)
+        return [engine for engine in old if engine not in made.values()]
 
     @property
     def names(self) -> list[str]:
@@ -65,9 +95,7 @@ class EngineRegistry:
 
     def start(self) -> None:
         """Let engines begin what they have to do before the first call; the event loop must run."""
-        for engine in self._engines.values():
-            if isinstance(engine, StartingEngine):
-                engine.start()
+        _start(self._engines.values())
 
     async def close(self) -> None:
         """Close every engine. Raises the first EngineError once all are closed."""
@@ -91,14 +119,31 @@ def build_registry(settings: ServeSettings, clock: Clock) -> EngineRegistry:
         "repair": _load("repair", REPAIR),
         "scripted": ScriptedEngine(rollout, clock),
     }
-    for name, spec in settings.engines.items():
-        kind, _, rest = spec.partition(":")
-        if kind not in KINDS:
-            raise ConfigError("serve", f"engine {name}", f"one of the kinds {sorted(KINDS)}", got=repr(kind))
-        if name in engines:
-            raise ConfigError("serve", f"engine {name}", "a name that is not taken")
-        engines[name] = KINDS[kind](name, rest, settings.engine_options.get(name, {}))
-    return EngineRegistry(engines)
+    registry = EngineRegistry(engines)
+    registry.replace(settings.engines, settings.engine_options, start=False)
+    return registry
+
+
+def _make(name: str, spec: str, options: Mapping[str, Mapping[str, Any]]) -> Engine:
+    kind, _, rest = spec.partition(":")
+    if kind not in KINDS:
+        raise ConfigError("serve", f"engine {name}", f"one of the kinds {sorted(KINDS)}", got=repr(kind))
+    return KINDS[kind](name, rest, options.get(name, {}))
+
+
+def _start(engines: Iterable[Engine]) -> None:
+    for engine in engines:
+        if isinstance(engine, StartingEngine):
+            engine.start()
+
+
+def _mark(spec: str, options: Mapping[str, Any]) -> bytes:
+    """What an engine is made of, in 16 bytes: equal ones make equal engines."""
+    return blake2b(repr((spec, sorted(options.items()))).encode(), digest_size=16).digest()
+
+
+def _digest_of(engines: Mapping[str, Engine], marks: Mapping[str, bytes]) -> bytes:
+    return blake2b(repr([(name, marks.get(name)) for name in sorted(engines)]).encode(), digest_size=16).digest()
 
 
 def _load(name: str, target: str) -> Engine:

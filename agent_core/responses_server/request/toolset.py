@@ -1,12 +1,14 @@
 """The tools of a request: what engines may call, what responses echo, what nobody here can use.
 
-Clients re-send unchanged tools with every call; a set is recognised by the digest of its bytes and not parsed again.
+Clients re-send unchanged tools with every call; a set is recognised by the digest of its bytes and not parsed again,
+whichever connection it comes on.
 Tools may also come in the input (`additional_tools`, and what a client's tool search found): they join the set of every
 later call of the conversation.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -20,6 +22,8 @@ from agent_core.wire.items import AdditionalTools, AnyItem, ToolSearchOutput
 from agent_core.wire.tools import CustomTool, FunctionTool, GrammarFormat, NamespaceTool, ToolDefinition, read_tools
 
 SYNTAXES = ("lark", "regex")
+SETS, SETS_BYTES = 256, 4 * 1024 * 1024
+"""Sets that are kept, and the bytes they may have come as, together. The least lately used go first."""
 
 
 class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,25 +49,55 @@ def tools_digest(raw: bytes) -> bytes:
     return blake2b(raw, digest_size=16).digest() if raw else b""
 
 
-def read_tool_set(raw: bytes, known: ToolSet | None) -> ToolSet:
-    """The set for these bytes; `known` is taken as it is where its digest is the same. Raises WireError."""
-    digest = tools_digest(raw)
-    if known is not None and known.digest == digest:
-        return known
-    if not digest:
-        return NO_TOOLS
+def read_tool_set(raw: bytes) -> ToolSet:
+    """The set for these bytes. Raises WireError."""
     definitions = read_tools(msgspec.Raw(raw))
     tools, ignored = _sorted_out(definitions, "tools")
     echo = [_echo(definition) for definition in definitions if isinstance(definition, FunctionTool)]
     canonical = encode(definitions)
     return ToolSet(
-        digest=digest,
+        digest=tools_digest(raw),
         canonical=canonical,
         text_digest=tools_digest(canonical),
         tools=tools,
         echo=to_raw(echo),
         ignored=ignored,
     )
+
+
+class ToolSets:
+    """Sets by the digest of their bytes, those that were used lately. One for the whole process.
+
+    `parsed` counts the definitions that were really read. `keep` False reads them anew in each call (to measure that).
+    """
+
+    def __init__(self, *, keep: bool = True) -> None:
+        self._keep = keep
+        self._kept: OrderedDict[bytes, tuple[ToolSet, int]] = OrderedDict()
+        self.bytes = self.parsed = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def read(self, raw: bytes) -> ToolSet:
+        """The set for these bytes, b"" for none. Raises WireError."""
+        if not raw:
+            return NO_TOOLS
+        if not self._keep:
+            self.parsed += 1
+            return read_tool_set(raw)
+        digest = tools_digest(raw)
+        known = self._kept.get(digest)
+        if known is not None:
+            self._kept.move_to_end(digest)
+            return known[0]
+        self.parsed += 1
+        made = read_tool_set(raw)
+        self._kept[digest] = (made, len(raw))
+        self.bytes += len(raw)
+        while self.bytes > SETS_BYTES or len(self._kept) > SETS:
+            self.bytes -= self._kept.popitem(last=False)[1][1]
+        return made
 
 
 def tools_in(items: Iterable[AnyItem], path: str = "input") -> tuple[EngineTool, ...]:

@@ -14,7 +14,7 @@ from agent_core.responses_server.engines.base import EngineTool
 from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.options import Settings, read_settings
-from agent_core.responses_server.request.toolset import ToolSet, joined, read_tool_set, tools_in
+from agent_core.responses_server.request.toolset import ToolSet, ToolSets, joined, tools_in
 from agent_core.responses_server.state.compaction import effective, open_calls
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered
@@ -75,7 +75,7 @@ class Validator:
     """`validated_items` counts items that were read strictly. `known_tools` False parses tools anew in each call."""
 
     def __init__(self, *, known_tools: bool = True) -> None:
-        self._known_tools = known_tools
+        self.tool_sets = ToolSets(keep=known_tools)
         self.validated_items = 0
 
     def read(self, create: ResponseCreate, before: Sequence[msgspec.Raw] = ()) -> Given:
@@ -101,8 +101,7 @@ class Validator:
     def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Checked:
         """Judge the new parts of `create` against the context it continues. Raises WireError."""
         settings = read_settings(create)
-        known = parent.tools if parent is not None and self._known_tools else None
-        tools = read_tool_set(bytes(create.tools) if present(create.tools) else b"", known)
+        tools = self.tool_sets.read(bytes(create.tools) if present(create.tools) else b"")
         _check_places(given)
         _check_outputs(given.items, parent.context if parent is not None else None)
         brought = tools_in(given.items)

@@ -27,9 +27,9 @@ from agent_core.wire.items import AnyItem, call_id_of, read_item
 class Remembered:
     """`context`: input and output of the whole chain. `screens` None: the items were not screened yet (from the store).
 
-    `memory` is the engine's own cache for this lane. `stored`: the durable store has this response, so a child's record
-    may refer to it. `size`: bytes that all of it takes, roughly. `extra`, `update`: tools and settings that came as
-    items of the chain.
+    `memory` is the own cache of `engine` for this lane. `stored`: the durable store has this response, so a child's
+    record may refer to it. `size`: bytes that all of it takes, roughly. `extra`, `update`: tools and settings that came
+    as items of the chain.
     """
 
     response_id: str
@@ -40,6 +40,7 @@ class Remembered:
     screens: States | None = None
     size: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
+    engine: object = None
     extra: tuple[EngineTool, ...] = ()
     update: Configuration = UNCHANGED
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -235,3 +236,28 @@ async def test_ablations_answer_the_same(feature: str, service: Running) -> None
         assert cached == 0
     else:
         assert cached == full[3]["input_tokens_details"]["cached_tokens"] > 0
+
+
+async def test_tools_and_instructions_that_come_again_are_neither_parsed_nor_rendered(service: Running) -> None:
+    """As Codex does it, on every call; on another connection and over HTTP too, and whatever goes on in between."""
+    about = {"type": "function", "description": "what it does " * 20, "parameters": {}}
+    tools = [{**about, "name": f"tool_{number}"} for number in range(60)]
+    fields: dict[str, Any] = {"tools": tools, "tool_choice": "none", "instructions": "be brief " * 300, "store": False}
+    sets = service.service.pipeline.validator.tool_sets
+    async with connected(service) as socket:
+        first = await socket.response(input="one", **fields)
+        parsed, kept = sets.parsed, len(sets)
+        second = await socket.response(input="two", previous_response_id=first["id"], **fields)
+        await socket.response(input="else", store=False, stream_id="else")
+        third = await socket.response(input="three", previous_response_id=second["id"], stream_id="fork", **fields)
+    async with connected(service) as socket:
+        await socket.response(input="one", **fields)
+    async with http_client(service) as client:
+        body = json.dumps({"model": "scripted", "input": "one", **fields})
+        answer = await client.post("/responses", content=body)
+        assert answer.status_code == 200
+    assert (sets.parsed, len(sets)) == (parsed, kept)
+    for response in (second, third):
+        assert response["tools"] == first["tools"]
+        assert response["usage"]["input_tokens_details"]["cached_tokens"] > 2000
+        assert response["usage"]["input_tokens"] - response["usage"]["input_tokens_details"]["cached_tokens"] < 20

@@ -21,7 +21,7 @@ NAMED = {"type": "function", "name": "read"}
 
 def call(*tools: Any, **fields: Any) -> Calling:
     create = read_create_body(msgspec.json.encode(fields))
-    return read_calling(create, read_tool_set(msgspec.json.encode(list(tools)), None).tools)
+    return read_calling(create, read_tool_set(msgspec.json.encode(list(tools))).tools)
 
 
 @pytest.mark.parametrize(

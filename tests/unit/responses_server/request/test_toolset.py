@@ -9,7 +9,16 @@ import pytest
 
 from agent_core.errors import WireError
 from agent_core.responses_server.engines.base import Capabilities, EngineTool, Grammar
-from agent_core.responses_server.request.toolset import NO_TOOLS, joined, read_tool_set, tools_in, usable
+from agent_core.responses_server.request.toolset import (
+    NO_TOOLS,
+    SETS,
+    SETS_BYTES,
+    ToolSets,
+    joined,
+    read_tool_set,
+    tools_in,
+    usable,
+)
 from agent_core.wire.items import read_item
 
 READ = {"type": "function", "name": "read", "description": "Reads.", "parameters": {"type": "object"}}
@@ -28,7 +37,7 @@ def raw(*tools: Any) -> bytes:
 
 
 def test_kinds() -> None:
-    found = read_tool_set(raw(READ, PATCH, AGENTS, SEARCH), None)
+    found = read_tool_set(raw(READ, PATCH, AGENTS, SEARCH))
     assert [(tool.kind, tool.namespace, tool.name) for tool in found.tools] == [
         ("function", None, "read"),
         ("custom", None, "patch"),
@@ -39,30 +48,52 @@ def test_kinds() -> None:
     assert found.tools[0].parameters == {"type": "object"}
 
 
-def test_an_unchanged_set_is_not_parsed_again() -> None:
-    known = read_tool_set(raw(READ), None)
-    assert read_tool_set(raw(READ), known) is known
-    assert read_tool_set(raw(PATCH), known) is not known
-    assert read_tool_set(b"", known) is NO_TOOLS
+def test_a_set_is_known_by_its_bytes() -> None:
+    sets = ToolSets()
+    known = sets.read(raw(READ))
+    assert sets.read(raw(READ)) is known
+    assert sets.read(raw(PATCH)) is not known
+    assert sets.read(b"") is NO_TOOLS
+    assert sets.parsed == 2
+    plain = ToolSets(keep=False)
+    assert plain.read(raw(READ)) is not plain.read(raw(READ))
+    assert plain.parsed == 2
+
+
+def test_kept_sets_are_bounded_by_count_and_bytes() -> None:
+    sets = ToolSets()
+    first = raw({**READ, "description": "0"})
+    for number in range(SETS + 1):
+        sets.read(raw({**READ, "description": str(number)}))
+        if number < SETS:
+            sets.read(first)
+    assert len(sets) == SETS
+    before = sets.parsed
+    sets.read(first)
+    assert sets.parsed == before, "it was used lately"
+    for number in range(6):
+        sets.read(raw({**READ, "description": f"{number}" + "x" * (SETS_BYTES // 4)}))
+        assert sets.bytes <= SETS_BYTES
+    assert len(sets) == 3
 
 
 def test_a_bad_tool_names_its_place() -> None:
     with pytest.raises(WireError) as caught:
-        read_tool_set(raw(READ, {"type": "function"}), None)
+        read_tool_set(raw(READ, {"type": "function"}))
     assert caught.value.param == "tools[1].name"
 
 
 @pytest.mark.parametrize("syntax", ["lark", "regex"])
 def test_grammars_reach_the_engine(syntax: str) -> None:
     form = {"type": "grammar", "syntax": syntax, "definition": "[a-z]+"}
-    (tool,) = read_tool_set(raw({"type": "custom", "name": "p", "format": form}), None).tools
+    (tool,) = read_tool_set(raw({"type": "custom", "name": "p", "format": form})).tools
     assert tool.format == Grammar(syntax=syntax, definition="[a-z]+")  # type: ignore[arg-type]
 
 
 def test_an_unknown_grammar_names_its_place() -> None:
     inner = {"type": "custom", "name": "p", "format": {"type": "grammar", "syntax": "bnf", "definition": "x"}}
     with pytest.raises(WireError) as caught:
-        read_tool_set(raw({**AGENTS, "tools": [AGENTS["tools"][0], inner]}), None)
+        read_tool_set(raw({**AGENTS, "tools": [AGENTS["tools"][0], inner]}))
     assert caught.value.param == "tools[0].tools[1].format.syntax"
 
 
@@ -87,7 +118,7 @@ def test_the_later_of_two_tools_counts() -> None:
 
 
 def test_what_an_engine_can_call() -> None:
-    tools = read_tool_set(raw(READ, PATCH), None).tools
+    tools = read_tool_set(raw(READ, PATCH)).tools
     assert usable(tools, Capabilities(tools=False, chat=True)) == ()
     assert [tool.name for tool in usable(tools, Capabilities(tools=True, chat=True))] == ["read"]
     assert usable(tools, Capabilities(tools=True, chat=True, custom_tools=True)) == tools

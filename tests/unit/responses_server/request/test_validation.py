@@ -107,7 +107,9 @@ def test_settings_with_their_defaults() -> None:
 
 def test_unchanged_tools_are_recognised() -> None:
     tools = [{"type": "function", "name": "read", "parameters": {}}]
-    first = check(input="x", tools=tools)
-    parent = Remembered("resp_1", Context.empty(), first.tools, stored=False)
-    assert check(parent, input="y", tools=tools).tools is first.tools
-    assert check(parent, Validator(known_tools=False), input="y", tools=tools).tools is not first.tools
+    for known, parsed in ((True, 1), (False, 2)):
+        validator = Validator(known_tools=known)
+        first = check(None, validator, input="x", tools=tools)
+        again = check(None, validator, input="y", tools=tools)
+        assert validator.tool_sets.parsed == parsed
+        assert (again.tools is first.tools) is known
