@@ -76,16 +76,22 @@ async def nobody(question: Question) -> Decision | None:
 
 def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
     """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target. Of a foreign
-    tool all arguments are shown; what is kept for it is the tool (see `Policy.remember`)."""
+    tool it is all arguments; what is kept for it is the tool (see `Policy.remember`)."""
     if server_of(name) is not None:
-        text = msgspec.json.encode(arguments).decode()
-        return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"
+        return msgspec.json.encode(arguments).decode()
     if name == "process" and arguments.get("input"):
         return f"{arguments.get('id', '')} <<< {arguments['input']}"
     if name == "patch":
         return ", ".join(dict.fromkeys(_PATCHED.findall(str(arguments.get("patch", ""))))) or name
     value = arguments.get("command") or arguments.get("target") or arguments.get("path") or ""
     return str(value).strip() or name
+
+
+def shown(name: str, subject: str) -> str:
+    """The subject as a person is asked; of a foreign tool's arguments only so much as can be read."""
+    if server_of(name) is None or len(subject) <= MAX_SHOWN:
+        return subject
+    return f"{subject[:MAX_SHOWN]}… ({len(subject):,} characters)"
 
 
 def _anywhere(path: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals import Decision, Question, subject_of
+from agent_core.agent.approvals import Decision, Question, shown, subject_of
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints import Checkpoints
 from agent_core.agent.questions import Questions
@@ -130,7 +130,7 @@ class ToolRunner:
             approval=new_id("appr"),
             kind=kind,
             name=call.name,
-            subject=subject,
+            subject=shown(call.name, subject),
             rule=verdict.rule,
             always=verdict.always,
         )

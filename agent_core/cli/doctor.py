@@ -24,6 +24,10 @@ from agent_core.config import config_dir, load, runtime_dir, state_dir
 from agent_core.errors import LooplineError
 from agent_core.keys import Keys
 from agent_core.runtime.embedded import embedded_service
+from agent_core.tools.environment import command_environment
+from agent_core.tools.mcp.server import Place, Server
+from agent_core.tools.mcp.servers import Servers
+from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox import DESCRIPTIONS, find_sandbox
 
 
@@ -71,6 +75,7 @@ def _findings() -> Iterator[Finding]:
     yield _key(env)
     yield asyncio.run(_service(env))
     yield _sandbox(env)
+    yield from asyncio.run(_servers(env))
     yield _program("ripgrep", "rg", "optional: searches of large trees are quicker with it")
     yield _program("git", "git", "optional: needed for what git knows of a workspace")
     yield _program("python3", "python3", "needed to run a workspace's tests, or set `python`")
@@ -127,6 +132,38 @@ def _sandbox(env: dict[str, str]) -> Finding:
     return Finding(
         name="sandbox", state="ok" if kind == "bubblewrap" else "note", detail=DESCRIPTIONS[kind], remedy=remedy
     )
+
+
+async def _servers(env: dict[str, str]) -> list[Finding]:
+    """Each MCP server of the user, started once to see what it offers."""
+    try:
+        found = read_servers(load(env=env).settings.mcp)
+    except LooplineError as error:
+        return [Finding(name="mcp", state="bad", detail=error.message)]
+    told: list[str] = []
+    place = Place(
+        roots=lambda: (str(Path.cwd()),),
+        environment=command_environment(env, trusted=False),
+        user_environment=env,
+        tell=told.append,
+    )
+    servers = Servers(found, place)
+    try:
+        await servers.tools()
+        return [_server(server) for server in servers.servers]
+    finally:
+        await servers.close()
+
+
+def _server(server: Server) -> Finding:
+    name, what = f"mcp.{server.name}", server.settings.described()
+    if server.settings.approve == "never":
+        return Finding(name=name, state="note", detail=f"{what}, never allowed")
+    if server.problem:
+        remedy = f"see `[{name}]` in config.toml"
+        return Finding(name=name, state="bad", detail=f"{what}: {server.problem}", remedy=remedy)
+    count = len(server.catalogue.offered)
+    return Finding(name=name, state="ok" if count else "note", detail=f"{what}, {count} tools")
 
 
 def _program(name: str, command: str, why: str) -> Finding:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 
@@ -10,8 +12,9 @@ from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.config import SETTINGS, keep_setting, load
-from agent_core.errors import UsageError
+from agent_core.errors import ConfigError, UsageError
 from agent_core.telemetry.display import UNKNOWN, clean
+from agent_core.tools.mcp.settings import read_servers
 
 
 def show_config(workspace: Path, *, json: bool) -> None:
@@ -19,7 +22,8 @@ def show_config(workspace: Path, *, json: bool) -> None:
     rows = [(setting, getattr(loaded.settings, setting.field), loaded.origins[setting.field]) for setting in SETTINGS]
     if json:
         lines = JsonLines()
-        for setting, value, origin in rows:
+        for setting, given, origin in rows:
+            value = _servers(given) if setting.key == "mcp" else given
             lines.write({"key": setting.key, "value": value, "layer": origin.layer, "where": origin.where,
                          "env": setting.env, "doc": setting.doc})  # fmt: skip
         return
@@ -28,11 +32,23 @@ def show_config(workspace: Path, *, json: bool) -> None:
     for name in ("key", "value", "from", "meaning"):
         table.add_column(name, overflow="fold")
     for setting, value, origin in rows:
+        if setting.key == "mcp":
+            value = ", ".join(f"{name}: {said}" for name, said in _servers(value).items()) or None
         shown = UNKNOWN if value is None or value in ((), {}) else str(value)
         table.add_row(setting.key, clean(shown), clean(origin.where or origin.layer), setting.doc)
     console.print(table)
     for key, path in loaded.ignored:
         console.print(f"ignored: `{key}` in {path}; a workspace may not set it", highlight=False, soft_wrap=True)
+
+
+def _servers(tables: Mapping[str, Any]) -> dict[str, str]:
+    """What may be shown of MCP servers: their tables can hold secrets."""
+    try:
+        return {
+            name: f"{server.described()}, approve={server.approve}" for name, server in read_servers(tables).items()
+        }
+    except ConfigError as error:
+        return {"?": error.message}
 
 
 def trust_folder(folder: Path) -> None:

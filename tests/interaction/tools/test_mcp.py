@@ -22,7 +22,6 @@ from agent_core.tools.toolbox import Toolbox
 from tests.support import mcp_server
 from tests.support.tools import BIN, Gaps, alive
 
-
 SCRIPT = str(Path(mcp_server.__file__))
 BOUND_S = 60.0
 

@@ -255,3 +255,33 @@ ROWS: tuple[tuple[str, str, str, str], ...] = (
     ("git status", "never", "allow", GIT),
     ("git stash", "never", "deny", "approve=never"),
 )  # fmt: skip
+
+
+FREE, SERVER = "reading by the MCP server git is free", "the MCP server git"
+
+SERVER_ROWS: tuple[tuple[str, str, str, str, str, str], ...] = (
+    # (kind, tool, setting of the server git, approve, outcome, rule): tools of MCP servers; "" where it has no setting
+    ("mcp", "mcp__git__add", "", "ask", "ask", ASK),
+    ("mcp", "mcp__git__add", "ask", "ask", "ask", ASK),
+    ("mcp", "mcp__git__add", "ask", "auto", "allow", "approve=auto"),
+    ("mcp", "mcp__git__add", "ask", "never", "deny", "approve=never"),
+    ("mcp", "mcp__git__add", "auto", "ask", "allow", f"{SERVER} is free"),
+    ("mcp", "mcp__git__add", "auto", "never", "allow", f"{SERVER} is free"),
+    ("mcp", "mcp__git__add", "never", "ask", "deny", f"{SERVER} is never allowed"),
+    ("mcp", "mcp__git__add", "never", "auto", "deny", f"{SERVER} is never allowed"),
+    ("mcp_read", "mcp__git__log", "", "ask", "allow", FREE),
+    ("mcp_read", "mcp__git__log", "ask", "never", "allow", FREE),
+    ("mcp_read", "mcp__git__log", "auto", "ask", "allow", f"{SERVER} is free"),
+    ("mcp_read", "mcp__git__log", "never", "auto", "deny", f"{SERVER} is never allowed"),
+    # A setting holds for its own server, also where names are alike
+    ("mcp", "mcp__git2__add", "auto", "ask", "ask", ASK),
+    ("mcp", "mcp__gi__t__add", "auto", "ask", "ask", ASK),
+    # Rules name the tool; deny wins over a server that is free
+    ("mcp", "mcp__git__push", "auto", "auto", "deny", denied("tool:mcp__git__push *")),
+    ("mcp_read", "mcp__git__push", "ask", "ask", "deny", denied("tool:mcp__git__push *")),
+    ("mcp", "mcp__git__show", "ask", "ask", "allow", allowed("tool:mcp__git__show *")),
+    ("mcp", "mcp__git__show", "never", "auto", "deny", f"{SERVER} is never allowed"),
+    ("mcp", "mcp__other__show", "ask", "ask", "ask", ASK),
+    # A deny rule for commands finds its words in the arguments too
+    ("mcp", "mcp__git__secret", "auto", "auto", "deny", denied("*secret*")),
+)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.agent.approvals import Policy, subject_of
+from agent_core.agent.approvals import Policy, shown, subject_of
 from agent_core.agent.commands import MAX_CHARACTERS, read_script
 from agent_core.agent.grants import Grants
 from agent_core.agent.steps import plan_of
 from agent_core.config import Approve
 from agent_core.tools.port import Kind
-from tests.unit.agent.approval_matrix import ALLOW, DENY, ROOT, ROWS
+from tests.unit.agent.approval_matrix import ALLOW, DENY, ROOT, ROWS, SERVER_ROWS
 
 
 def policy(approve: Approve) -> Policy:
@@ -26,6 +26,30 @@ def policy(approve: Approve) -> Policy:
 def test_matrix(command: str, approve: Approve, outcome: str, rule: str) -> None:
     verdict = policy(approve).decide("command", "shell", command)
     assert (verdict.outcome, verdict.rule) == (outcome, rule)
+
+
+@pytest.mark.parametrize(("kind", "name", "setting", "approve", "outcome", "rule"), SERVER_ROWS)
+def test_matrix_of_servers(kind: Kind, name: str, setting: Approve, approve: Approve, outcome: str, rule: str) -> None:
+    allow, deny = ("tool:mcp__git__show *",), (*DENY, "tool:mcp__git__push *")
+    rules = Policy(approve, deny, allow=allow, roots=(ROOT,), servers={"git": setting} if setting else {})
+    subject = '{"path":"the secret"}' if name.endswith("secret") else '{"path":"a.py"}'
+    verdict = rules.decide(kind, name, subject)
+    assert (verdict.outcome, verdict.rule) == (outcome, rule)
+
+
+def test_always_for_a_foreign_tool_holds_for_that_tool_whatever_its_arguments() -> None:
+    rules = Policy("ask", roots=(ROOT,))
+    assert rules.remember("mcp__git__add", '{"files":["a"]}')
+    assert rules.decide("mcp", "mcp__git__add", '{"files":["b"]}').rule == "allowed for this session"
+    assert rules.decide("mcp", "mcp__git__commit", '{"files":["a"]}').outcome == "ask"
+    assert rules.decide("mcp", "mcp__git2__add", '{"files":["a"]}').outcome == "ask"
+
+
+def test_a_person_sees_a_foreign_tools_arguments_and_rules_see_all_of_them() -> None:
+    subject = subject_of("mcp__x__y", {"command": "ls", "text": "a" * 5_000 + " secret"})
+    assert subject.startswith('{"command":"ls"') and subject.endswith('secret"}')
+    assert len(shown("mcp__x__y", subject)) < 2_100 and shown("shell", subject) == subject
+    assert Policy("auto", ("*secret*",)).decide("mcp", "mcp__x__y", subject).outcome == "deny"
 
 
 def test_the_matrix_has_no_row_twice_and_is_large() -> None:
