@@ -9,6 +9,9 @@ from agent_core.wire.errors import error_event, retry_headers
 from agent_core.wire.events import ErrorEvent
 from agent_core.wire.generated.types import SteerError
 
+DRAIN_PAUSE_S = 1.0
+"""The pause asked of clients while the service shuts down: another instance, or the next one, is there soon."""
+
 _MESSAGES = {
     "invalid_stream_id": "stream_id must be 1 to 256 characters of A-Z, a-z, 0-9, '_', '.' and '-'.",
     "websocket_stream_limit_reached": "This connection has its 32 named streams; use one of them or another socket.",
@@ -32,7 +35,8 @@ _STEER_MESSAGES = {
 def refusal(code: str | None, cause: Exception | None, stream_id: str | None) -> ErrorEvent:
     """The `error` event for a code of ours, or for the error that caused it."""
     if code is not None:
-        return error_event(code, _MESSAGES[code], stream_id=stream_id)
+        pause_s = DRAIN_PAUSE_S if code == DRAIN_CODE else None
+        return error_event(code, _MESSAGES[code], stream_id=stream_id, headers=retry_headers(pause_s))
     if isinstance(cause, WireError):
         return error_event(cause.code, cause.message, param=cause.param, stream_id=stream_id)
     if isinstance(cause, ServiceError):

@@ -76,7 +76,7 @@ class WebSocketEndpoint:
             return
         if self._service.draining:
             body = error_body("server_is_overloaded", "The server is shutting down.", kind="server_error")
-            await send_reply(scope, receive, send, 503, body)
+            await send_reply(scope, receive, send, 503, body, [(b"retry-after", b"1")])
             return
         limits, key = self._service.limits, owner_of(scope)
         refusal = limits.connect(key)
@@ -150,6 +150,10 @@ class _Connection:
                 answer.call.rollout.end(ServiceError("The server is shutting down.", code=DRAIN_CODE))
         with suppress(ConnectionLost):
             await self._perform(self._machine.on(Input.DRAIN, self._service.now_s()))
+
+    async def cut(self) -> None:
+        with suppress(OSError, RuntimeError):
+            await self._asgi_send({"type": "websocket.close", "code": 1001, "reason": "server shutting down"})
 
     async def write(self, frames: Sequence[bytes]) -> None:
         try:

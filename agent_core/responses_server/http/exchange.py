@@ -131,6 +131,9 @@ class _Exchange:
     async def drain(self) -> None:
         """A request takes nothing new anyhow; it ends by itself."""
 
+    async def cut(self) -> None:
+        """Its connection is closed with the server's socket; HTTP has no other word for it."""
+
     async def send(self, frames: Sequence[Frame]) -> None:
         if not self._streaming:
             return

@@ -76,6 +76,11 @@ class Ladder:
         self.items: list[Any] = []
         """Closed output items, typed."""
 
+    @property
+    def sent(self) -> int:
+        """Events so far: about the tokens that were said, and the few events round them."""
+        return self._sequence
+
     def created(self) -> Frame:
         return self._lifecycle(ResponseCreated)
 

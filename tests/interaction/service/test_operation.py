@@ -128,6 +128,17 @@ async def test_tokens_of_a_response_count_before_its_client_can_ask_again() -> N
         assert (await post(running)).status_code == 429
 
 
+async def test_who_leaves_early_does_not_go_free(tmp_path: Path) -> None:
+    rollout = {"steps": [{"output": [{"text": "a " * 60}, {"pause_ms": 60_000}, {"text": "b"}]}]}
+    with playing(tmp_path, rollout, key_limits=KeyLimits(tokens_per_minute=50)) as running:
+        async with connected(running) as socket:
+            await socket.create(input="go", store=False)
+            for _ in range(50):
+                await socket.read()
+        await eventually(lambda: not running.service.live)
+        assert (await post(running)).status_code == 429
+
+
 async def test_a_pause_that_an_engine_asks_for_reaches_the_client() -> None:
     body = {"error": {"message": "slowly", "code": None, "type": "x"}}
     async with upstream(chat=Answer(429, body=body, headers={"Retry-After": "7"})) as far:
