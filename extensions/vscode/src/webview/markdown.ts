@@ -26,6 +26,9 @@ const ITEM = /^( {0,3})([-*+]|(\d{1,9})[.)])( +|$)(.*)$/;
 const QUOTE = /^ {0,3}> ?(.*)$/;
 const TABLE_RULE = /^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
 const MAX_DEPTH = 8;
+/** How far the ends of emphasis and code spans, and of links, are looked for, in characters. */
+const MAX_SPAN = 500;
+const MAX_LINK = 1_500;
 
 export function parse(text: string): Block[] {
   return blocks(text.replace(/\r\n?/g, '\n').split('\n'), 0);
@@ -199,7 +202,8 @@ function span(text: string, at: number, depth: number): { piece: Inline; next: n
 
 function codeSpan(text: string, at: number): { piece: Inline; next: number } | undefined {
   const mark = /^`+/.exec(text.slice(at, at + 40))?.[0] ?? '`';
-  for (let end = text.indexOf(mark, at + mark.length); end >= 0; end = text.indexOf(mark, end + 1)) {
+  const window = text.slice(0, at + MAX_SPAN);
+  for (let end = window.indexOf(mark, at + mark.length); end >= 0; end = window.indexOf(mark, end + 1)) {
     if (text[end + mark.length] !== '`' && text[end - 1] !== '`') {
       const inner = text.slice(at + mark.length, end).replace(/\n/g, ' ');
       const trimmed = /^ .*[^ ].* $/.test(inner) ? inner.slice(1, -1) : inner;
@@ -209,17 +213,17 @@ function codeSpan(text: string, at: number): { piece: Inline; next: number } | u
   return { piece: { kind: 'text', text: mark }, next: at + mark.length };
 }
 
-const TARGET = /^\[((?:\\.|[^[\]\\]|\[[^\]]*\]){0,500})\]\(\s*<?([^\s<>()]{0,2000}(?:\([^\s()]*\)[^\s<>()]*)?)>?(?:\s+["'][^"']{0,300}["'])?\s*\)/;
+const TARGET = /^\[((?:\\.|[^[\]\\]|\[[^\]]*\]){0,300})\]\(\s*<?([^\s<>()]{0,1000}(?:\([^\s()]*\)[^\s<>()]*)?)>?(?:\s+["'][^"']{0,300}["'])?\s*\)/;
 
 /** An image is never fetched: its source text is what is shown. */
 function image(text: string, at: number): { piece: Inline; next: number } | undefined {
-  const found = TARGET.exec(text.slice(at + 1, at + 4_000));
+  const found = TARGET.exec(text.slice(at + 1, at + MAX_LINK));
   if (found === null) return undefined;
   return { piece: { kind: 'text', text: `!${found[0]}` }, next: at + 1 + found[0].length };
 }
 
 function link(text: string, at: number, depth: number): { piece: Inline; next: number } | undefined {
-  const found = TARGET.exec(text.slice(at, at + 4_000));
+  const found = TARGET.exec(text.slice(at, at + MAX_LINK));
   if (found === null || (found[1] ?? '').trim() === '') return undefined;
   return {
     piece: { kind: 'link', url: found[2] ?? '', children: inline(found[1] ?? '', depth + 1) },
@@ -235,7 +239,8 @@ function emphasis(text: string, at: number, sign: string, depth: number): { piec
   const kind = EMPHASIS[mark as keyof typeof EMPHASIS] as 'strong' | 'em' | 'del' | undefined;
   const after = text[at + mark.length] ?? ' ';
   if (kind === undefined || /\s/.test(after) || (sign === '_' && /\w/.test(text[at - 1] ?? ' '))) return skipRun(text, at, sign);
-  for (let end = text.indexOf(mark, at + mark.length + 1); end >= 0; end = text.indexOf(mark, end + 1)) {
+  const window = text.slice(0, at + MAX_SPAN);
+  for (let end = window.indexOf(mark, at + mark.length + 1); end >= 0; end = window.indexOf(mark, end + 1)) {
     const closes = !/\s/.test(text[end - 1] ?? ' ') && (double || (text[end + 1] !== sign && text[end - 1] !== sign))
       && !(sign === '_' && /\w/.test(text[end + mark.length] ?? ' '));
     if (closes) {
