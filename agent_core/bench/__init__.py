@@ -4,8 +4,8 @@ figures.py    a figure and its report as JSON, Markdown and SVG
 suite.py      which scenarios there are, and running them
 startup.py    the command line's start against a bare interpreter
 emitting.py   what telemetry costs
-client.py     the agent's way to the model against a minimal client; client_service.py answers, client_drivers.py and
-              client_peer_openai.py ask
+client.py     the agent's way to the model against a minimal client and peers; client_service.py answers,
+              client_drivers.py, client_peer_openai.py and client_peer_codex.py ask
 rollout.py    one recorded rollout of 40 calls, five ways, at three speeds and three round trips: rollout_ways.py asks by
               lean_client.py, delay_proxy.py adds the way, rollout_shares.py says what is saved and where it comes from
 capacity.py   memory of idle connections, and small calls beside large ones; capacity_load.py asks

@@ -1,7 +1,7 @@
 """The agent's way to the model against a minimal client: turnaround, growth with history, deltas, CPU, bytes, memory.
 
 Both run against the same service in the same run, in turn, so that what else the machine does meets both; openai-python
-too, where an environment of it lies under `.cache/clients`.
+and Codex too, where they lie under `.cache/clients`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core.bench import client_peer_codex
 from agent_core.bench.client_drivers import Cost
 from agent_core.bench.client_service import READ_FILE, Plan, Seen
 from agent_core.bench.figures import Figure
@@ -26,7 +27,6 @@ CEILING = Plan(turns=3, deltas=20_000)
 TIMEOUT_S = 120
 OPENAI = Path(".cache/clients/openai/bin/python")
 """An environment with openai-python and its extra `realtime`; it is measured where it is there."""
-LEFT_OUT = "Codex is left out: its own tools would be measured with it"
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -61,6 +61,9 @@ class Runs(msgspec.Struct, frozen=True):
     def cpu_ms(self) -> float:
         return statistics.median(run.cost.cpu_s * 1000 for run in self.runs)
 
+    def start_cpu_ms(self) -> float:
+        return statistics.median(run.cost.start_cpu_s * 1000 for run in self.runs)
+
     def rss_mb(self) -> float:
         return statistics.median(run.cost.rss_mb for run in self.runs)
 
@@ -81,7 +84,20 @@ def measure() -> Iterator[Figure]:
     minimal = paced["minimal", 2_000, 1]
     yield _ratio("bytes up per turn", "B", small.bytes_up(), "minimal client", minimal.bytes_up())
     yield _ratio("resident memory", "MB", small.rss_mb(), "minimal client", minimal.rss_mb())
+    yield from _against_codex(paced)
     yield from _ceiling()
+
+
+def _against_codex(paced: dict[tuple[str, int, int], Runs]) -> Iterator[Figure]:
+    """Codex keeps a plan where the agent reads a file: neither starts a process. It sends its 19 kB of tools again."""
+    for size in (2_000, 400_000):
+        if (codex := paced.get(("codex", size, 1))) is not None:
+            agent = paced["agent", size, 1]
+            yield _ratio(f"turnaround, {size // 1000} kB, paced", "ms", agent.median_ms(), "Codex", codex.median_ms())
+            yield _ratio(f"bytes up per turn, {size // 1000} kB", "B", agent.bytes_up(), "Codex", codex.bytes_up())
+            yield _ratio(f"resident memory, {size // 1000} kB", "MB", agent.rss_mb(), "Codex", codex.rss_mb())
+            cpu_ms = agent.cpu_ms() + agent.start_cpu_ms()
+            yield _ratio(f"CPU of {PACED.turns} turns and the start", "ms", cpu_ms, "Codex", codex.cpu_ms())
 
 
 def _ceiling() -> Iterator[Figure]:
@@ -90,7 +106,7 @@ def _ceiling() -> Iterator[Figure]:
     yield _ratio("deltas per second", "1/s", agent.deltas_s(CEILING), "minimal client", minimal.deltas_s(CEILING))
     thousands = CEILING.turns * CEILING.deltas / 1000
     cpu, floor = agent.cpu_ms() / thousands, minimal.cpu_ms() / thousands
-    yield _ratio("CPU per 1,000 deltas", "ms", cpu, "minimal client", floor, note=LEFT_OUT)
+    yield _ratio("CPU per 1,000 deltas", "ms", cpu, "minimal client", floor)
     if (peer := flood.get(("openai", 2_000, 1))) is not None:
         yield _ratio("deltas per second", "1/s", agent.deltas_s(CEILING), "openai-python", peer.deltas_s(CEILING))
         yield _ratio("CPU per 1,000 deltas", "ms", cpu, "openai-python", peer.cpu_ms() / thousands)
@@ -114,6 +130,8 @@ def _in_turn(plan: Plan, size: int, count: int) -> dict[tuple[str, int, int], Ru
     found: dict[str, list[Run]] = {"minimal": [], "agent": []}
     if OPENAI.exists():
         found["openai"] = []
+    if plan is PACED and count == 1 and client_peer_codex.binary() is not None:
+        found["codex"] = []
     for _ in range(REPEATS):
         for name, runs in found.items():
             runs.append(converse(name, plan, size, count))
@@ -124,12 +142,14 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
     """One conversation of the client `name` with a history of `size` bytes in `count` items."""
     with tempfile.TemporaryDirectory(prefix="loopline-bench-") as folder:
         (Path(folder) / READ_FILE).write_text("a line of text with some words\n" * 64)
+        if name == "codex":
+            plan = msgspec.structs.replace(plan, tool="update_plan")
         service = _start("client_service", msgspec.json.encode(plan).decode())
         try:
             assert service.stdout is not None
             port = service.stdout.readline().strip()
             arguments = (port, folder, str(size), str(count))
-            client = _start_peer(*arguments) if name == "openai" else _start("client_drivers", name, *arguments)
+            client = _client(name, *arguments)
             answer, _ = client.communicate(timeout=TIMEOUT_S)
             if client.returncode != 0:
                 raise RuntimeError(f"the client {name} ended with {client.returncode}")
@@ -138,6 +158,12 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
             service.kill()
             service.wait()
     return Run(msgspec.json.decode(seen, type=Seen), msgspec.json.decode(answer, type=Cost))
+
+
+def _client(name: str, *arguments: str) -> subprocess.Popen[str]:
+    if name == "openai":
+        return _start_peer(*arguments)
+    return _start("client_peer_codex", *arguments) if name == "codex" else _start("client_drivers", name, *arguments)
 
 
 def _start(module: str, *arguments: str) -> subprocess.Popen[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Mapping
 
 import msgspec
 from websockets.frames import Frame, Opcode
@@ -17,15 +18,20 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
 READ_FILE = "two_kb.txt"
+TOOLS: Mapping[str, str] = {
+    "read": f'{{"path":"{READ_FILE}"}}',
+    "update_plan": '{"plan":[{"step":"read","status":"in_progress"}]}',
+}
+"""Tools that may be asked for, with their arguments: what each client does without starting a process."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """`turns` replies of `deltas` text deltas each, that ask for a read of `READ_FILE`; `pace_tokens_s` 0: all at
-    once."""
+    """`turns` replies of `deltas` text deltas each, that ask for `tool`; `pace_tokens_s` 0: all at once."""
 
     turns: int = 30
     deltas: int = 100
     pace_tokens_s: float = 0.0
+    tool: str = "read"
 
 
 class Seen(msgspec.Struct, kw_only=True):
@@ -43,8 +49,8 @@ def frames_of(turn: int, plan: Plan) -> tuple[bytes, list[bytes], bytes]:
     begun = response | {"status": "in_progress", "output": []}
     item = {"id": f"msg_{turn}", "type": "message", "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": "word " * plan.deltas, "annotations": []}]}  # fmt: skip
-    call = {"id": f"fc_{turn}", "type": "function_call", "call_id": f"call_{turn}", "name": "read",
-            "arguments": f'{{"path":"{READ_FILE}"}}', "status": "completed"}  # fmt: skip
+    call = {"id": f"fc_{turn}", "type": "function_call", "call_id": f"call_{turn}", "name": plan.tool,
+            "arguments": TOOLS[plan.tool], "status": "completed"}  # fmt: skip
     last = turn == plan.turns - 1
     usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 90}, "output_tokens": plan.deltas,
              "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 100 + plan.deltas}  # fmt: skip
