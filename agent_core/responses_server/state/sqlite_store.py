@@ -45,6 +45,9 @@ class SqliteStore:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._opened: sqlite3.Connection | None = None
         self._pending: dict[str, StoredResponse] = {}
+        """Not durable yet."""
+        self._unwritten: dict[str, StoredResponse] = {}
+        """Those of them that no `flush` has taken up."""
 
     async def open(self) -> None:
         try:
@@ -59,7 +62,7 @@ class SqliteStore:
         return self._opened
 
     def put(self, record: StoredResponse) -> None:
-        self._pending[record.id] = record
+        self._pending[record.id] = self._unwritten[record.id] = record
 
     async def get(self, response_id: str) -> StoredResponse | None:
         pending = self._pending.get(response_id)
@@ -67,12 +70,14 @@ class SqliteStore:
 
     async def delete(self, response_id: str) -> bool:
         pending = self._pending.pop(response_id, None) is not None
+        self._unwritten.pop(response_id, None)
         return await self._run(lambda: _delete(self._database, response_id)) or pending
 
     async def flush(self) -> None:
-        records = list(self._pending.values())
-        if not records:
+        if not self._pending:
             return
+        # With nothing left to take up, the empty batch still waits its turn behind what others took.
+        records, self._unwritten = list(self._unwritten.values()), {}
         try:
             await self._run(lambda: _insert(self._database, records))
         finally:

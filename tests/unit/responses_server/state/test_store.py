@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 import stat
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -143,3 +146,24 @@ async def test_a_folder_that_can_not_be_made(tmp_path: Path) -> None:
     with pytest.raises(StateError):
         await store.open()
     await store.close()
+
+
+async def test_a_flush_writes_what_none_before_it_took_and_waits_for_the_rest(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "r.db", NOW_S)
+    await store.open()
+    try:
+        for number in range(20):
+            store.put(record(f"resp_{number}"))
+        flushes = [asyncio.create_task(store.flush()) for _ in range(5)]
+        store.put(record("late"))
+        await flushes[-1]
+        async with asyncio.timeout(10):
+            await asyncio.gather(*flushes)
+        with closing(sqlite3.connect(tmp_path / "r.db")) as database:
+            (written,) = database.execute("SELECT COUNT(*) FROM responses WHERE id LIKE 'resp_%'").fetchone()
+        assert written == 20
+        assert await store.delete("late")
+        await store.flush()
+        assert await store.get("late") is None
+    finally:
+        await store.close()
