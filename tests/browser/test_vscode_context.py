@@ -1,0 +1,99 @@
+"""What goes along with a task, which session it goes to, and a transcript that grew long."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+
+from tests.support.lsp_puppet import steps
+from tests.support.vscode import CodeServer, window
+from tests.support.vscode_model import StreamingPuppet, streaming_puppet
+from tests.support.vscode_scenes import LOOPLINE, small_project
+from tests.support.vscode_view import session_view
+from tests.support.web_browser import chromium
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+MANY, AT_ONCE = 5_000, 250
+SLOWEST_FRAME_MS = 400
+"""While scrolling, 19 of 20 frames; on a machine that does other things besides. Not virtual it takes seconds."""
+SCROLL = """async () => {
+    const log = document.getElementById('transcript'), took = [];
+    let last = performance.now();
+    for (let step = 0; step < 60; step++) {
+        log.scrollTop = log.scrollHeight * ((step * 37) % 60) / 60;
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        took.push(now - last);
+        last = now;
+    }
+    took.sort((a, b) => a - b);
+    return { p95: took[57], nodes: document.querySelectorAll('*').length };
+}"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def model(vscode: CodeServer) -> AsyncIterator[StreamingPuppet]:
+    async with streaming_puppet() as found:
+        vscode.settings({"loopline.server.path": str(LOOPLINE)}, baseUrl=found.base_url, model="puppet", approve="auto")
+        yield found
+
+
+async def test_mentions_and_the_selection_go_with_the_task_into_the_session_that_is_shown(
+    browser: Browser, vscode: CodeServer, model: StreamingPuppet, tmp_path: Path
+) -> None:
+    async with window(browser, vscode, small_project(tmp_path), "context") as editor:
+        view = await session_view(editor)
+        await editor.open("sums.py")
+        await editor.go_to_line(2)
+        await editor.page.keyboard.press("Shift+End")
+        await expect(view.frame.locator("#context")).to_contain_text("sums.py:2")
+
+        await view.composer.press_sequentially("what is @oth")
+        option = view.frame.locator('#mentions [role="option"]', has_text="other.py").first
+        await expect(option).to_be_visible()
+        await editor.picture("mention")
+        await view.composer.press("Enter")
+        await expect(view.composer).to_have_value("what is @other.py ")
+        await view.composer.press("Enter")
+        await expect(view.ends("completed")).to_be_visible()
+        assert "other.py" in model.heard[-1] and "return a - b" in model.heard[-1]
+
+        # a selection is gone with its document
+        await editor.command("View: Close Editor")
+        await expect(view.frame.locator("#context")).to_be_hidden()
+        await view.frame.locator("#new-session").click()
+        await expect(view.items("user")).to_have_count(0)
+        await view.say("the second session")
+        await expect(view.ends("completed")).to_be_visible()
+        assert "return a - b" not in model.heard[-1]
+
+        await view.frame.locator("#sessions-button").click()
+        await expect(view.sessions).to_have_count(2)
+        await editor.picture("sessions")
+        await view.frame.locator("#sessions button", has_text="what is").click()
+        await expect(view.items("user")).to_contain_text("what is @other.py")
+
+
+async def test_a_transcript_of_5_000_items_stays_smooth(
+    browser: Browser, vscode: CodeServer, model: StreamingPuppet, tmp_path: Path
+) -> None:
+    async with window(browser, vscode, small_project(tmp_path), "long") as editor:
+        view = await session_view(editor)
+        reads = [["read", {"path": "other.py"}]] * AT_ONCE
+        await view.say(steps(*({"calls": reads} for _ in range(MANY // AT_ONCE)), {"text": "All read."}))
+        await expect(view.ends("completed")).to_be_visible(timeout=120_000)
+        await expect(view.items("text").last).to_contain_text("All read.")
+        found = await view.frame.evaluate(SCROLL)
+        assert found["p95"] < SLOWEST_FRAME_MS, found
+        assert found["nodes"] < 12_000, found

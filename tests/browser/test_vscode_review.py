@@ -1,0 +1,82 @@
+"""Reviewing what a turn changed, hunk by hunk, while the user's own unsaved text stays where it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, expect
+
+from tests.support.lsp_puppet import steps
+from tests.support.vscode import CodeServer, until, window
+from tests.support.vscode_model import StreamingPuppet, streaming_puppet
+from tests.support.vscode_scenes import LOOPLINE
+from tests.support.vscode_view import session_view
+from tests.support.web_browser import chromium
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+ADD = "*** Begin Patch\n*** Add File: new.py\n+y = 1\n*** End Patch\n"
+LINES = [f"line_{number} = {number}" for number in range(60)]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    async with chromium() as found:
+        yield found
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def model(vscode: CodeServer) -> AsyncIterator[StreamingPuppet]:
+    async with streaming_puppet() as found:
+        vscode.settings({"loopline.server.path": str(LOOPLINE)}, baseUrl=found.base_url, model="puppet", approve="auto")
+        yield found
+
+
+async def test_hunks_and_files_are_accepted_and_rejected_one_by_one(
+    browser: Browser, vscode: CodeServer, model: StreamingPuppet, tmp_path: Path
+) -> None:
+    project = tmp_path / "lines"
+    project.mkdir()
+    file, other, new = project / "lines.py", project / "other.py", project / "new.py"
+    file.write_text("\n".join(LINES) + "\n")
+    other.write_text("x = 1\n")
+    async with window(browser, vscode, project, "review") as editor:
+        view = await session_view(editor)
+        buffer = await editor.open("lines.py")
+        await editor.go_to_line(60)
+        await buffer.press("End")
+        await editor.page.keyboard.type("  # mine, not saved")
+        await view.say(
+            steps(
+                {"call": "edit", "args": {"path": "lines.py", "old": "line_5 = 5\n", "new": "line_5 = 55\n"}},
+                {"call": "edit", "args": {"path": "lines.py", "old": "line_40 = 40\n", "new": "line_40 = 44\n"}},
+                {"call": "edit", "args": {"path": "other.py", "old": "x = 1", "new": "x = 2"}},
+                {"call": "patch", "args": {"patch": ADD}},
+                {"text": "Changed."},
+            )
+        )
+        await expect(view.ends("completed")).to_be_visible()
+        await expect(view.changes.locator("details[data-path]")).to_have_count(3)
+        changed = view.changes.locator('details[data-path="lines.py"]')
+        await changed.locator("summary").click()
+        await expect(changed.locator("[data-hunk]")).to_have_count(2)
+        await changed.get_by_role("button", name="Diff", exact=False).first.click()
+        await expect(editor.page.locator(".monaco-diff-editor .line-insert").first).to_be_visible()
+        await editor.picture("hunks")
+
+        await changed.get_by_role("button", name="Reject change 2").click()
+        await expect(changed.locator("[data-hunk]")).to_have_count(1)
+        await changed.get_by_role("button", name="Accept change 1").click()
+        await expect(changed).to_have_count(0)
+        await view.changes.get_by_role("button", name="Reject other.py").click()
+        await until(lambda: other.read_text() == "x = 1\n")
+        await view.changes.get_by_role("button", name="Reject new.py").click()
+        await until(lambda: not new.exists())
+        await expect(view.changes).to_be_hidden()
+
+        await editor.command("File: Save All Files")
+        wanted = [*LINES[:5], "line_5 = 55", *LINES[6:-1], f"{LINES[-1]}  # mine, not saved"]
+        await until(lambda: file.read_text().splitlines() == wanted)
