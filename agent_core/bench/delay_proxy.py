@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -59,29 +60,39 @@ class Way:
     def __init__(self, delay_s: float, ready_s: float = 0.0, window: Window | None = None) -> None:
         self._delay_s, self._ready_s, self._window = delay_s, ready_s, window
         self._loop = asyncio.get_running_loop()
+        self._on_its_way: deque[bytes | None] = deque()
+        """Oldest first, None for the end: timers of one instant run in any order, so each takes what is first."""
+        self._last_s = 0.0
         self.out: asyncio.Transport | None = None
 
     def feed(self, data: bytes) -> None:
         leave_s = max(self._loop.time(), self._ready_s)
         if self._window is None:
-            self._loop.call_at(leave_s + self._delay_s, self._deliver, data)
+            self._send(leave_s, data)
             return
         start = 0
         for at_s, count in self._window.departures(leave_s, len(data)):
-            self._loop.call_at(at_s + self._delay_s, self._deliver, data[start : start + count])
+            self._send(at_s, data[start : start + count])
             start += count
 
     def end(self) -> None:
-        """The sender closed: so does the other side, after all that is on its way. A held-back upload is given up."""
-        self._loop.call_at(max(self._loop.time(), self._ready_s) + self._delay_s, self._close)
+        """The sender closed: so does the other side, after all that is on its way."""
+        self._send(max(self._loop.time(), self._ready_s), None)
 
-    def _deliver(self, data: bytes) -> None:
-        if self.out is not None and not self.out.is_closing():
-            self.out.write(data)
+    def _send(self, at_s: float, data: bytes | None) -> None:
+        """`data` leaves at `at_s`, or with what left before it if that was later."""
+        self._last_s = max(self._last_s, at_s)
+        self._on_its_way.append(data)
+        self._loop.call_at(self._last_s + self._delay_s, self._deliver)
 
-    def _close(self) -> None:
-        if self.out is not None:
+    def _deliver(self) -> None:
+        data = self._on_its_way.popleft()
+        if self.out is None or self.out.is_closing():
+            return
+        if data is None:
             self.out.close()
+        else:
+            self.out.write(data)
 
 
 class _Side(asyncio.Protocol):

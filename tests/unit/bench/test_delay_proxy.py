@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from agent_core.bench.delay_proxy import FIRST_WINDOW, IDLE_S, MOST_WINDOW, DelayProxy, Window
+from agent_core.bench.delay_proxy import FIRST_WINDOW, IDLE_S, MOST_WINDOW, DelayProxy, Way, Window
 
 RTT_S = 0.05
 
@@ -91,6 +91,38 @@ async def test_bytes_come_through_whole_and_late(slow_start: bool) -> None:
     server.close()
     assert first_s > 3 * RTT_S * 0.95, "two for the set-up, one for the way"
     assert second_s > RTT_S * (0.95 if not slow_start else 2.95)
+
+
+async def test_pieces_of_one_instant_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timers that are due together run in no order that anyone promises."""
+
+    class Out(asyncio.Transport):
+        def __init__(self) -> None:
+            super().__init__()
+            self.got: list[bytes] = []
+            self.closed = asyncio.Event()
+
+        def is_closing(self) -> bool:
+            return False
+
+        def write(self, data: bytes | bytearray | memoryview) -> None:
+            self.got.append(bytes(data))
+
+        def close(self) -> None:
+            self.closed.set()
+
+    way, out = Way(0.001), Out()
+    way.out = out
+    now_s = asyncio.get_running_loop().time()
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now_s)
+    pieces = [str(number).encode() for number in range(200)]
+    for piece in pieces:
+        way.feed(piece)
+    way.end()
+    monkeypatch.undo()
+    async with asyncio.timeout(10):
+        await out.closed.wait()
+    assert out.got == pieces
 
 
 async def test_a_side_that_closes_closes_the_other() -> None:
