@@ -18,7 +18,7 @@ from typing import Any
 from agent_core.clock import SystemClock
 from agent_core.config import state_dir
 from agent_core.errors import UsageError
-from lsp_server.process import Process
+from lsp_server.process import Process, calm_collector
 from lsp_server.stdio import serve_stdio
 from lsp_server.tcp import check_loopback, listening_tcp, split_address
 
@@ -55,6 +55,7 @@ def lsp_command(*, stdio: bool, tcp: str | None, ws: str | None, ready_file: Pat
 async def _main(
     env: Mapping[str, str], tcp: str | None, ws: str | None, ready_file: Path | None, linger_s: float
 ) -> int:
+    calm_collector()
     process = Process(env, SystemClock())
     signalled = _signalled(hang_up_ends=not linger_s)
     serving = asyncio.create_task(_serve(process, tcp, ws, ready_file), name="serving")

@@ -15,6 +15,7 @@ from lsp_server.server import LoopServer
 
 log = logging.getLogger(__name__)
 
+LARGE_BYTES = 1 << 20
 DRAIN_S = 0.3
 """How long the last answers may take to leave."""
 
@@ -38,7 +39,7 @@ async def serve_messages(process: Process, read: Callable[[], Awaitable[bytes | 
 
     async def receive() -> None:
         while (body := await read()) is not None:
-            server.protocol.receive(body)
+            await _take(server, body)
 
     return await _serve(server, receive(), _write_all(server.protocol.outbox, write))
 
@@ -77,7 +78,16 @@ async def _read_frames(server: LoopServer, read: Read, alien_ends: bool) -> None
             elif isinstance(found, Malformed):
                 protocol.refuse(None, PARSE_ERROR, found.value)
             else:
-                protocol.receive(found)
+                await _take(server, found)
+
+
+async def _take(server: LoopServer, body: bytes) -> None:
+    """One message after the other. A large one takes its time, so others get theirs in between."""
+    message = server.protocol.read(body)
+    if len(body) > LARGE_BYTES:
+        await asyncio.sleep(0)
+    if message is not None:
+        server.protocol.handle(message)
 
 
 async def _write_all(outbox: Outbox, write: Write) -> None:

@@ -125,7 +125,8 @@ class LineStore:
         return found
 
     def splice(self, first: int, stop: int, new: Sequence[str]) -> None:
-        """Put the lines `new` where those from `first` to before `stop` are."""
+        """Put the lines `new` where those from `first` to before `stop` are. With the lines around them they must be
+        the lines of a text: no `\\r` before a `\\n`, and no line without an end but the last."""
         low, low_begin = self._find(first)
         high, high_begin = self._find(stop - 1) if stop > first else (low, low_begin)
         head = self._lines(self._slices[low])[: first - low_begin] if self._slices else []

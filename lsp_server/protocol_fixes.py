@@ -75,14 +75,24 @@ class FixedProtocol(LanguageServerProtocol):
 
     def receive(self, body: bytes) -> None:
         """Handle one message, whatever it is. A request is always answered; nothing is raised."""
+        message = self.read(body)
+        if message is not None:
+            self.handle(message)
+
+    def read(self, body: bytes) -> dict[str, Any] | None:
+        """A message as its JSON object; None if it is none, which is answered."""
         try:
             message = _decoded(body)
         except (ValueError, RecursionError):
             self.refuse(None, PARSE_ERROR, "a message is JSON in UTF-8")
-            return
-        if not isinstance(message, dict):
-            self.refuse(None, INVALID_REQUEST, "a message is a JSON object")
-            return
+            return None
+        if isinstance(message, dict):
+            return message
+        self.refuse(None, INVALID_REQUEST, "a message is a JSON object")
+        return None
+
+    def handle(self, message: dict[str, Any]) -> None:
+        """What `read` gave. Never raises."""
         method, msg_id = message.get("method"), message.get("id")
         known_id = msg_id if isinstance(msg_id, int | str) and not isinstance(msg_id, bool) else None
         if method is None and "id" in message and ("result" in message or "error" in message):

@@ -160,6 +160,8 @@ class Buffers:
             data = Path(document.path or "").read_bytes()
         except OSError:
             return False
+        if document.text.encode("utf-8", "surrogatepass") == data:
+            return True
         decoded = text.decode(data) if len(data) <= MAX_TEXT_BYTES * 2 else None
         return decoded is not None and text.to_newlines(decoded[0]) == text.to_newlines(document.text)
 

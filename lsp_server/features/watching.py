@@ -22,6 +22,8 @@ BEGIN_S = 1.0
 MAX_FOLDERS = 4_000
 """Folders watched at most, those nearest to a root first: each costs the system a watch."""
 SETTLE_S = 1.0
+SLICE = 500
+"""Changes that are looked at without a pause for anything else; a storm of them comes at once."""
 
 
 def register(server: LoopServer) -> None:
@@ -49,17 +51,22 @@ async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], fol
 
     known = set(folders)
     async for changes in awatch(*folders, recursive=False, rust_timeout=1_000, yield_on_timeout=True, debounce=200):
-        paths = {path for _, path in changes}
-        if any(is_settings_file(path, roots) for path in paths):
-            await server.pull_settings()
-            server.settings_changed()
-        for path in paths:
+        settings = other_folders = False
+        for number, (change, path) in enumerate(changes):
+            if number % SLICE == SLICE - 1:
+                await asyncio.sleep(0)
+            settings = settings or is_settings_file(path, roots)
             document = server.documents.at(path)
             if document is not None:
                 server.buffers.look(document)
-        added = {path for change, path in changes if change is Change.added and path not in known}
-        gone = {path for change, path in changes if change is Change.deleted and path in known}
-        if gone or server.roots != roots or any(os.path.isdir(path) for path in added):  # noqa: PTH112
+            if change is Change.added:
+                other_folders = other_folders or (path not in known and os.path.isdir(path))  # noqa: PTH112
+            elif change is Change.deleted:
+                other_folders = other_folders or path in known
+        if settings:
+            await server.pull_settings()
+            server.settings_changed()
+        if other_folders or server.roots != roots:
             return
 
 
