@@ -12,8 +12,8 @@ local MAX_SHOWN = 800
 
 ---@type string? the id of the one that is asked just now
 local asking
----@type table<string, boolean> which were announced, or put off by the user
-local told, put_off = {}, {}
+---@type table<string, boolean> which were announced, and which are answered or put off: not to be asked again
+local told, settled = {}, {}
 
 ---@class loopline.Choice
 ---@field words string
@@ -39,7 +39,9 @@ function M.words(approval)
   end
   local what = approval.kind == "command" and "run" or "use"
   local rule = approval.rule and (" [%s]"):format(text.one_line(approval.rule, 200)) or ""
-  return ("Loopline wants to %s %s: %s%s"):format(what, text.one_line(approval.name, 80), subject, rule)
+  local name = text.one_line(approval.name, 80)
+  local on = (subject == "" or subject == name) and "" or ": " .. subject
+  return ("Loopline wants to %s %s%s%s"):format(what, name, on, rule)
 end
 
 ---@param link loopline.Link
@@ -56,7 +58,11 @@ end
 ---@param id string
 ---@param decision "allow"|"always"|"deny"
 function M.answer(link, id, decision)
-  client.exec(link, "loopline.approval.answer", { approvalId = id, decision = decision })
+  settled[id] = true
+  client.exec(link, "loopline.approval.answer", { approvalId = id, decision = decision }, nil, function(words)
+    settled[id] = nil
+    client.notify(words, vim.log.levels.ERROR)
+  end)
 end
 
 ---Ask about one now. Dismissing the question denies it.
@@ -73,7 +79,7 @@ function M.ask(link, approval)
     if not open(link, approval.approvalId) then
       client.notify("that was answered elsewhere, or is void")
     elseif choice and not choice.decision then
-      put_off[approval.approvalId] = true
+      settled[approval.approvalId] = true
     else
       M.answer(link, approval.approvalId, choice and choice.decision or "deny")
     end
@@ -98,7 +104,7 @@ function M.consider(link)
   end
   for _, approval in ipairs(waiting) do
     local id = approval.approvalId
-    if not put_off[id] then
+    if not settled[id] then
       if config.get().approvals == "prompt" and free() then
         M.ask(link, approval)
         return

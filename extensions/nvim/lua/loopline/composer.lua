@@ -43,7 +43,8 @@ local function hint(link)
   if place then
     local name = vim.fn.fnamemodify(vim.uri_to_fname(place.place.textDocument.uri), ":t")
     local range = place.place.range
-    about = range and ("%s:%d-%d  "):format(name, range.start.line + 1, range["end"].line + 1) or name .. "  "
+    local last = range and (range["end"].character > 0 and range["end"].line + 1 or range["end"].line)
+    about = range and ("%s:%d-%d  "):format(name, range.start.line + 1, last) or name .. "  "
   end
   local what = turns.running(link) and "adds to the turn that runs" or "starts a turn"
   return text.for_statusline(("%s<CR> or :w %s"):format(about, what))

@@ -147,8 +147,8 @@ function M.text()
   help:say(
     "A turn edits your files as it goes, through your buffers where they are open. |:Loopline-review| lists "
       .. "the changes. Rejecting one puts the old text back and saves the file, unless it has unsaved changes of "
-      .. "yours; where you changed the same place since, it is left alone and said. |:Loopline-undo| takes back a whole "
-      .. "turn."
+      .. "yours; where you changed the same place since, it is left alone and said. |:Loopline-undo| takes back a "
+      .. "whole turn."
   )
   help:section("Status line", "loopline-statusline")
   help:code([[vim.o.statusline = "%f %= %{%v:lua.require'loopline'.statusline()%}"]])

@@ -42,25 +42,55 @@ function M.converted(found, line_of, encoding)
   return shown
 end
 
+---What others say of a buffer, in the units of a client.
+---@param lsp_client vim.lsp.Client
+---@param bufnr integer
+---@param keep? fun(one: vim.Diagnostic): boolean
+---@return lsp.Diagnostic[]
+local function of_others(lsp_client, bufnr, keep)
+  local own = {
+    [vim.lsp.diagnostic.get_namespace(lsp_client.id)] = true,
+    [vim.lsp.diagnostic.get_namespace(lsp_client.id, true)] = true,
+  }
+  local found = vim.tbl_filter(function(one)
+    return not own[one.namespace] and (not keep or keep(one))
+  end, vim.diagnostic.get(bufnr))
+  local function line_of(lnum)
+    return vim.api.nvim_buf_get_lines(bufnr, lnum, lnum + 1, false)[1] or ""
+  end
+  return M.converted(found, line_of, lsp_client.offset_encoding)
+end
+
+---Neovim tells a server of its own diagnostics only when it asks for code actions. Ours acts on those of every tool, so
+---what others say of the range is added.
+---@param lsp_client vim.lsp.Client
+function M.tell_code_actions(lsp_client)
+  local request = lsp_client.request
+  lsp_client.request = function(self, method, params, handler, bufnr)
+    if method == "textDocument/codeAction" and params and params.range then
+      local buf = vim.fn.bufnr(vim.uri_to_fname(params.textDocument.uri))
+      local first, last = params.range.start.line, params.range["end"].line
+      local others = buf ~= -1
+          and of_others(lsp_client, buf, function(one)
+            return one.lnum <= last and (one.end_lnum or one.lnum) >= first
+          end)
+        or {}
+      params = vim.deepcopy(params)
+      vim.list_extend(params.context.diagnostics, others)
+    end
+    return request(self, method, params, handler, bufnr)
+  end
+end
+
 ---@param bufnr integer
 local function send(bufnr)
   if not vim.api.nvim_buf_is_loaded(bufnr) then
     return
   end
   for _, lsp_client in ipairs(vim.lsp.get_clients({ name = client.NAME, bufnr = bufnr })) do
-    local own = {
-      [vim.lsp.diagnostic.get_namespace(lsp_client.id)] = true,
-      [vim.lsp.diagnostic.get_namespace(lsp_client.id, true)] = true,
-    }
-    local found = vim.tbl_filter(function(one)
-      return not own[one.namespace]
-    end, vim.diagnostic.get(bufnr))
-    local function line_of(lnum)
-      return vim.api.nvim_buf_get_lines(bufnr, lnum, lnum + 1, false)[1] or ""
-    end
     lsp_client:notify("loopline/diagnostics", {
       uri = vim.uri_from_bufnr(bufnr),
-      diagnostics = M.converted(found, line_of, lsp_client.offset_encoding),
+      diagnostics = of_others(lsp_client, bufnr),
     })
   end
 end

@@ -58,6 +58,7 @@ local function on_init(lsp_client)
     return
   end
   outlive(link, lsp_client)
+  require("loopline.findings").tell_code_actions(lsp_client)
   link.ready_at, link.problem, link.wanted = vim.uv.now(), nil, true
   link.store.seq = 0
   client.set_server(link, "ready")

@@ -97,13 +97,15 @@
 ---@field diagnostics table<string, any>[]
 
 ---@class loopline.Entry
----One piece of a session's transcript. `status` and `toolCallId` belong to tools.
+---One piece of a session's transcript. `name`, `arguments` and `toolCallId` belong to tools, whose `text` is their
+---output. `turnId` is absent where it is not known.
 ---@field kind "assistant" | "tool" | "user"
 ---@field text string
 ---@field index integer
 ---@field name? string
 ---@field arguments? string
 ---@field toolCallId? string
+---@field turnId? string
 
 ---@class loopline.Events
 ---Params of `$/loopline/event`: what happened since the last one, in order. `seq` counts them from 1; a gap means that

@@ -201,10 +201,9 @@ end
 
 OF.approval = function(out, item)
   local asked = item.approval or {}
-  local what = ("%s %s"):format(
-    text.one_line(asked.name or "", 40),
-    text.one_line(text.visible(asked.subject or ""), 300)
-  )
+  local what = text.one_line(asked.name or "", 40)
+  local subject = text.one_line(text.visible(asked.subject or ""), 300)
+  what = subject == what and what or what .. " " .. subject
   if item.decision then
     out:add(("◆ %s: %s"):format(item.decision, what), "LooplineQuiet")
   else

@@ -85,7 +85,7 @@ end
 ---@param session loopline.Session
 ---@return string
 local function line_of(session)
-  local title = text.one_line(session.title ~= "" and session.title or "(no turn yet)", 60)
+  local title = text.one_line(session.title ~= "" and session.title or "(untitled)", 60)
   local running = vim.iter(session.turns or {}):any(function(turn)
     return turn.status == "running" or turn.status == "queued"
   end)

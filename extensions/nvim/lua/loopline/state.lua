@@ -166,10 +166,12 @@ function M.finish(session, turn, status, text, duration_ms)
   turn.status = status
   M.head(session, turn.id, turn.title, status)
   turn.header.call = nil
+  local last = session.items[#session.items]
+  local told = last.kind == "notice" and last.text or turn.said or ""
+  local said = vim.trim(text) ~= vim.trim(told) and text or ""
   if #turn.calls > 0 then
     M.add(session, { kind = "calls", turn = turn.id, calls = turn.calls })
   end
-  local said = vim.trim(text) ~= vim.trim(turn.said or "") and text or ""
   M.add(session, {
     kind = "end",
     turn = turn.id,

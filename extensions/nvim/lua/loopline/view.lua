@@ -87,16 +87,14 @@ local function show(view, item)
     old = { lines = {}, marks = {}, fold = false }
   end
   view.shown[at] = rendered
-  local start = view.starts[at]
+  local start, moved = view.starts[at], #rendered.lines - #old.lines
+  for other = at + 1, moved ~= 0 and #view.starts or at do
+    view.starts[other] = view.starts[other] + moved
+  end
   local same = common(old.lines, rendered.lines)
   if same < #old.lines or same < #rendered.lines then
+    -- folds are computed while this writes, so places are right before it
     write(view, start + same, start + #old.lines, vim.list_slice(rendered.lines, same + 1))
-  end
-  local moved = #rendered.lines - #old.lines
-  if moved ~= 0 then
-    for other = at + 1, #view.starts do
-      view.starts[other] = view.starts[other] + moved
-    end
   end
   api.nvim_buf_clear_namespace(view.buf, HIGHLIGHTS, start, start + math.max(#rendered.lines, 1))
   decorate(view, at, rendered)
