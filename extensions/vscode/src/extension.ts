@@ -74,6 +74,7 @@ export function activate(context: vscode.ExtensionContext): void {
     state.listen((events) => {
       if (events.some((event) => event.type === 'local.show')) void context.workspaceState.update(LAST, state.app.current);
     }),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => servers.start()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => trusted(servers)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('loopline.server')) servers.restart();

@@ -114,7 +114,10 @@ export interface Diagnostics {
   diagnostics: readonly Record<string, unknown>[];
 }
 
-/** One piece of a session's transcript. `status` and `toolCallId` belong to tools. */
+/**
+ * One piece of a session's transcript. `name`, `arguments` and `toolCallId` belong to tools, whose `text` is their
+ * output. `turnId` is absent where it is not known.
+ */
 export interface Entry {
   kind: "assistant" | "tool" | "user";
   text: string;
@@ -122,6 +125,7 @@ export interface Entry {
   name?: string;
   arguments?: string;
   toolCallId?: string;
+  turnId?: string;
 }
 
 /**

@@ -5,6 +5,11 @@ import { readPatch, takeBack } from '../src/diff/patch';
 import { ReviewBook } from '../src/diff/review';
 import type { LineEdit } from '../src/diff/review';
 
+/** Processor time, which a busy machine does not stretch. */
+function cpuMs(): number {
+  return process.cpuUsage().user / 1_000;
+}
+
 /** A generator with a seed, so that a failure can be had again. */
 function random(seed: number): () => number {
   let state = seed >>> 0;
@@ -51,9 +56,9 @@ function longestCommon(one: readonly string[], other: readonly string[]): number
 test('two texts that share nothing are one hunk, and quickly so', () => {
   const one = Array.from({ length: 30_000 }, (_, at) => `a${at}\n`);
   const other = Array.from({ length: 30_000 }, (_, at) => `b${at}\n`);
-  const began = performance.now();
+  const began = cpuMs();
   assert.deepEqual(compare(one, other), [{ baseStart: 0, baseEnd: 30_000, nowStart: 0, nowEnd: 30_000 }]);
-  assert.ok(performance.now() - began < 5_000);
+  assert.ok(cpuMs() - began < 3_000);
 });
 
 const PATCH = '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n x\n-y\n-z\n\\ No newline at end of file\n+Y\n+z\n';
@@ -133,6 +138,13 @@ test('what nobody decided on stays for review when the next turn changes the fil
   const next = AFTER.replace('3', 'three');
   book.note('t2', [diffOf('a', '--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n one\n 2\n-3\n+three\n 4\n')], new Map([[URI, next]]));
   assert.deepEqual(book.files()[0]?.hunks.map((hunk) => hunk.line), [1, 3, 7]);
+});
+
+test('a diff that is older than the text it came with is put right by the next one', () => {
+  const book = new ReviewBook();
+  book.note('t1', [diffOf('a', '--- a/a\n+++ b/a\n@@ -1,3 +1,3 @@\n-1\n+one\n 2\n 3\n')], new Map([[URI, AFTER]]));
+  book.note('t1', [diffOf('a', TWO)], new Map([[URI, AFTER]]));
+  assert.deepEqual(book.files()[0]?.hunks.map((hunk) => hunk.line), [1, 7]);
 });
 
 test('undoing a turn leaves nothing to review of it', () => {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { calm, CALM_MS, crashed, MAX_CRASHES } from '../src/server/backoff';
 import { candidates, choose } from '../src/server/discovery';
 import type { Candidate, Surroundings } from '../src/server/discovery';
-import { findServer, lingers } from '../src/server/find';
+import { findServer } from '../src/server/find';
 import { asleep, live } from '../src/server/lifecycle';
 import type { Happening, Life } from '../src/server/lifecycle';
 import { installArguments, pythonFits, wheelAmong } from '../src/server/python';
@@ -167,27 +167,20 @@ test('servers on this machine are asked for their version, in order', async () =
   });
 });
 
-test('whether a server can linger is read from its help', async () => {
-  await folder(async (path) => {
-    assert.equal(await lingers(await script(join(path, 'new'), 'echo "  --linger-s N  go on"')), true);
-    assert.equal(await lingers(await script(join(path, 'old'), 'echo "  --stdio"')), false);
-  });
-});
-
 test('a server that ends says how, and one that does not end is made to', async () => {
   await folder(async (path) => {
     const lines: string[] = [];
     const ends: string[] = [];
-    const crash = startServer(await script(join(path, 'crash'), 'echo "Traceback: boom" >&2; exit 3'), false, (line) => lines.push(line));
+    const crash = startServer(await script(join(path, 'crash'), 'echo "Traceback: boom" >&2; exit 3'), (line) => lines.push(line));
     assert.equal(await crash.ended, 'exit code 3: Traceback: boom');
     assert.deepEqual(lines, ['Traceback: boom']);
     const deafScript = await script(join(path, 'deaf'), 'trap "" TERM; echo ready >&2; while :; do sleep 0.1; done');
     await new Promise<void>((ready) => {
-      const deaf = startServer(deafScript, false, () => ready(deaf.kill()));
+      const deaf = startServer(deafScript, () => ready(deaf.kill()));
       void deaf.ended.then((how) => ends.push(how));
     });
     assert.match(ends.join(), /SIGKILL/);
-    const absent = startServer(join(path, 'absent'), false, () => undefined);
+    const absent = startServer(join(path, 'absent'), () => undefined);
     assert.match(await absent.ended, /ENOENT/);
   });
 });

@@ -10,6 +10,11 @@ import { reduce } from '../src/state/reducer';
 import { reuseMarker, statusText } from '../src/state/status_text';
 import { stagesOf } from '../src/webview/stages';
 
+/** Processor time, which a busy machine does not stretch. */
+function cpuMs(): number {
+  return process.cpuUsage().user / 1_000;
+}
+
 const S = { sessionId: 's', turnId: 't' };
 
 function fold(...events: AppEvent[]): AppState {
@@ -112,14 +117,14 @@ test('older pages go before, and nothing is shown twice', () => {
 
 test('5,000 items cost no more each than the first ones', () => {
   const app = fold(BEGAN);
-  const began = performance.now();
+  const began = cpuMs();
   for (let at = 0; at < 5_000; at += 1) {
     const toolCallId = `c${at}`;
     reduce(app, { type: 'tool.started', ...S, toolCallId, name: 'read', arguments: '{}' });
     reduce(app, { type: 'tool.finished', ...S, toolCallId, name: 'read', status: 'ok', summary: '', diff: '', filesChanged: [], durationMs: 1 });
   }
   assert.equal(session(app).items.length, 5_001);
-  assert.ok(performance.now() - began < 2_000);
+  assert.ok(cpuMs() - began < 2_000);
 });
 
 test('numbers: unit beside the number, unknown is a dash', () => {

@@ -9,6 +9,11 @@ import { complete, kept, mentionAt } from '../src/webview/mention';
 import { output, visible } from '../src/webview/plain';
 import { pathOf, subject } from '../src/webview/tool_text';
 
+/** Processor time, which a busy machine does not stretch. */
+function cpuMs(): number {
+  return process.cpuUsage().user / 1_000;
+}
+
 /** Every character that a tree shows, in order. */
 function textOf(pieces: readonly (Block | Inline | Block[] | Inline[])[]): string {
   return pieces.map((piece) => {
@@ -67,11 +72,11 @@ test('no word is lost', () => {
 });
 
 test('a text that is made to be slow is not', () => {
-  const began = performance.now();
+  const began = cpuMs();
   for (const piece of ['*a ', '_a ', '**a', '`a ', '[a](', '![', '> ', '- ', '~~a', '[', '<', '|', '\\']) parse(piece.repeat(30_000));
   parse(`${'> '.repeat(2_000)}deep`);
   parse(Array.from({ length: 2_000 }, (_, at) => `${' '.repeat(at)}- x`).join('\n'));
-  assert.ok(performance.now() - began < 6_000, `${performance.now() - began} ms`);
+  assert.ok(cpuMs() - began < 6_000, `${cpuMs() - began} ms`);
 });
 
 test('control characters and marks that reorder text are seen', () => {

@@ -31,8 +31,12 @@ type Text = string | null;
 interface Entry {
   readonly path: string;
   turnId: string;
+  /** The turn whose diff the base comes from. */
+  readonly since: string;
   /** Part of it was accepted, so undoing the turn goes behind the base. */
   accepted: boolean;
+  /** The user accepted or rejected something of it. */
+  decided: boolean;
   base: Text;
   now: Text;
 }
@@ -55,10 +59,17 @@ export class ReviewBook {
       if (known !== undefined) known.now = text;
       if (known !== undefined && (known.turnId === turnId || differs(known))) {
         known.turnId = turnId;
+        // a diff may be older than the text that it came with, the turn's last one is not
+        if (known.since === turnId && !known.decided) {
+          const base = baseOf(file, text);
+          if (base !== undefined) known.base = base;
+        }
         continue;
       }
       const base = baseOf(file, text);
-      if (base !== undefined) this.entries.set(file.uri, { path: file.path, turnId, accepted: false, base, now: text });
+      if (base !== undefined) {
+        this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, base, now: text });
+      }
     }
   }
 
@@ -107,6 +118,7 @@ export class ReviewBook {
     const entry = this.entries.get(uri);
     if (entry === undefined) return;
     entry.accepted = true;
+    entry.decided = true;
     if (index === null || entry.base === null || entry.now === null) {
       entry.base = entry.now;
       return;
@@ -125,6 +137,7 @@ export class ReviewBook {
   reject(uri: string, index: number | null): { edits: LineEdit[] } | { remove: true } | { write: string } | null {
     const entry = this.entries.get(uri);
     if (entry === undefined || !differs(entry)) return null;
+    entry.decided = true;
     if (entry.base === null) return { remove: true };
     if (entry.now === null) return { write: entry.base };
     const base = splitLines(entry.base);

@@ -100,7 +100,7 @@ export class Actions {
   /** Shows a session's transcript without opening it; its next turn does that. */
   async look(sessionId: string): Promise<void> {
     if ((this.store.app.states[sessionId]?.items.length ?? 0) === 0) await this.older(sessionId);
-    this.store.put({ type: 'local.show', sessionId });
+    this.store.put({ type: 'session.hosting', sessionId, state: 'live' }, { type: 'local.show', sessionId });
   }
 
   /** Events were left out: read the shown session anew. */

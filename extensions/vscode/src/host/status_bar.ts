@@ -12,7 +12,7 @@ export function statusBar(store: Store): vscode.Disposable {
   function draw(): void {
     timer = undefined;
     const shown = statusText(store.app);
-    const stopped = ['missing', 'failed', 'stopped', 'unsupported'].includes(store.app.host.phase);
+    const stopped = ['missing', 'failed', 'stopped', 'unsupported', 'no folder'].includes(store.app.host.phase);
     item.text = shown.text;
     item.tooltip = new vscode.MarkdownString(shown.tooltip);
     item.accessibilityInformation = { label: shown.spoken, role: 'button' };

@@ -16,6 +16,21 @@ export interface Hooks {
   ask(): Thenable<string | undefined>;
 }
 
+/** What goes wrong is said in the view and in the status bar, so the library only logs it. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  override warn(message: string, data?: unknown): void {
+    super.warn(message, data, false);
+  }
+
+  override info(message: string, data?: unknown): void {
+    super.info(message, data, false);
+  }
+}
+
 const FEATURES: ClientFeatures = { saveDocuments: true, approvals: true, answers: true };
 
 export class Client {
@@ -39,7 +54,7 @@ export class Client {
       markdown: { isTrusted: false, supportHtml: false },
     };
     const transport = { reader: process.child.stdout, writer: process.child.stdin, detached: true };
-    this.client = new LanguageClient('loopline', 'Loopline', () => Promise.resolve(transport), options);
+    this.client = new QuietClient('loopline', 'Loopline', () => Promise.resolve(transport), options);
     this.client.registerFeature(announced);
     this.client.onNotification(EVENT, (params: Events) => this.take(params));
     this.client.onRequest('loopline/saveDocuments', (params: SaveDocuments) => save(params));

@@ -21,12 +21,6 @@ export async function findServer(around: Omit<Surroundings, 'path' | 'home'>, wa
   return choose(answers, wanted);
 }
 
-/** Whether the server of `command` can go on with a turn while a window reloads. */
-export async function lingers(command: string): Promise<boolean> {
-  const help = await run(command, ['lsp', '--help']);
-  return help.printed?.includes('--linger-s') === true;
-}
-
 async function ask(candidate: Candidate): Promise<Answer> {
   try {
     await access(candidate.command, constants.X_OK);

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import type { HostState } from '../state/model';
 import { Client } from './client';
 import type { Hooks } from './client';
-import { findServer, lingers } from './find';
+import { findServer } from './find';
 import { asleep, live } from './lifecycle';
 import type { Deed, Happening, Life } from './lifecycle';
 import { startServer } from './process';
@@ -85,6 +85,11 @@ export class ServerManager implements vscode.Disposable {
   }
 
   private async bringUp(): Promise<void> {
+    if ((vscode.workspace.workspaceFolders ?? []).length === 0) {
+      this.tell({ phase: 'no folder', text: 'No folder is open. Loopline works in one.' });
+      this.happen({ type: 'not found' });
+      return;
+    }
     this.tell({ phase: 'looking', text: 'Looking for the Loopline server' });
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
     const setting = vscode.workspace.getConfiguration('loopline').get<string>('server.path', '').trim();
@@ -100,7 +105,7 @@ export class ServerManager implements vscode.Disposable {
     if (choice.warning !== '') void vscode.window.showWarningMessage(`Loopline: ${choice.warning}`);
     this.output.info(`starting ${command} (${showVersion(choice.version)}, found by ${choice.candidate.origin})`);
     this.tell({ phase: 'starting', text: `Starting ${command}` });
-    const process = startServer(command, await lingers(command), (line) => this.output.warn(line));
+    const process = startServer(command, (line) => this.output.warn(line));
     const client = new Client(process, this.output, this.hooks);
     this.process = process;
     this.starting = client;

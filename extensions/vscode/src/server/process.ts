@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { homedir } from 'node:os';
 
+/** How long a turn goes on with nobody there, in seconds. */
 const LINGER_S = 60;
 const KILL_MS = 3_000;
 
@@ -17,9 +18,9 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
-export function startServer(command: string, mayLinger: boolean, log: (line: string) => void): ServerProcess {
-  const args = mayLinger ? ['lsp', '--linger-s', String(LINGER_S)] : ['lsp'];
-  const child = spawn(command, args, { cwd: homedir(), detached: mayLinger, stdio: 'pipe', env: { ...process.env } });
+export function startServer(command: string, log: (line: string) => void): ServerProcess {
+  const args = ['lsp', '--stdio', '--linger-s', String(LINGER_S)];
+  const child = spawn(command, args, { cwd: homedir(), detached: true, stdio: 'pipe', env: { ...process.env } });
   let last = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => {

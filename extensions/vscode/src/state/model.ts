@@ -86,7 +86,7 @@ export interface SessionState {
 
 /** The server as the host sees it. */
 export interface HostState {
-  phase: 'unsupported' | 'looking' | 'missing' | 'installing' | 'starting' | 'running' | 'restarting' | 'failed' | 'stopped';
+  phase: 'unsupported' | 'no folder' | 'looking' | 'missing' | 'installing' | 'starting' | 'running' | 'restarting' | 'failed' | 'stopped';
   text: string;
 }
 

@@ -84,8 +84,12 @@ function inSession(session: SessionState, event: SessionEvent): Change {
       const turn = turnOf(session, event.turnId);
       turn.title = event.title || turn.title;
       turn.status = 'running';
-      const known = session.items.some((item) => item.kind === 'user' && item.turnId === event.turnId);
-      return known ? touched(session) : addTask(session, event.turnId, event.title);
+      const known = session.items.findLastIndex((item) => item.kind === 'user' && item.turnId === event.turnId);
+      if (known < 0) return addTask(session, event.turnId, event.title);
+      if (known === session.items.length - 1) return touched(session, session.items[known]?.key);
+      // it was queued: it belongs after what ran before it
+      session.items.push(...session.items.splice(known, 1));
+      return { sessionId: session.sessionId, items: [], all: true };
     }
     case 'turn.finished':
       return endTurn(session, event.turnId, event.status, event.text, event.durationMs);
@@ -182,7 +186,7 @@ function endTurn(
     if (item.kind === 'approval' && item.decision === undefined) item.decision = 'closed';
     else if (item.kind === 'tool' && item.status === 'running') item.status = 'cancelled';
     else if (item.kind === 'text' && !item.done) item.done = true;
-    else continue;
+    else if (item.kind !== 'user') continue;
     changed.push(item.key);
   }
   const said = session.items.findLast((item) => item.turnId === turnId && item.kind === 'text');

@@ -62,7 +62,7 @@ function ofHost(app: AppState): StatusText {
   const { phase, text } = app.host;
   const shown = phase === 'missing' || phase === 'failed' || phase === 'unsupported'
     ? `$(warning) loopline: ${phase === 'missing' ? 'no server' : phase}`
-    : phase === 'stopped' ? 'loopline: stopped' : `$(sync~spin) loopline: ${phase}`;
+    : phase === 'no folder' ? 'loopline' : phase === 'stopped' ? 'loopline: stopped' : `$(sync~spin) loopline: ${phase}`;
   const severity = phase === 'failed' || phase === 'unsupported' ? 'error' : phase === 'missing' ? 'warning' : 'info';
   return { text: shown, tooltip: code(text || phase), severity, spoken: `Loopline: ${phase}` };
 }

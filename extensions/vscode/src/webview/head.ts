@@ -12,17 +12,19 @@ export class Head {
   private readonly bar = h('div', { class: 'bar' });
   private readonly host = h('div', { id: 'host', role: 'status', hidden: true });
   private readonly live = h('div', { id: 'live', 'aria-label': 'Live numbers', hidden: true });
+  private readonly notes = h('div', { id: 'notes', role: 'status', hidden: true });
   private readonly plan = h('section', { id: 'plan', 'aria-label': 'Plan', hidden: true });
   private readonly list = h('section', { id: 'sessions', 'aria-label': 'Sessions', hidden: true });
   private drawn: Record<string, string> = {};
 
   constructor(private readonly page: Page, private readonly toggleBreakdown: () => void) {
-    this.element = h('header', {}, this.bar, this.host, this.list, this.live, this.plan);
+    this.element = h('header', {}, this.bar, this.host, this.notes, this.list, this.live, this.plan);
   }
 
   refresh(): void {
     this.refreshBar();
     this.refreshHost();
+    this.refreshNotes();
     this.refreshLive();
     this.refreshPlan();
     if (!this.list.hidden) this.refreshList();
@@ -68,9 +70,20 @@ export class Head {
       missing: [['Install the server', 'loopline.installServer'], ['Settings', 'loopline.openSettings'], ['Look again', 'loopline.restartServer']],
       failed: [['Start again', 'loopline.restartServer'], ['Show log', 'loopline.showLog']],
       stopped: [['Start', 'loopline.restartServer']],
+      'no folder': [['Open a folder', 'loopline.openFolder']],
     };
     fill(this.host, h('p', {}, visible(text)),
       h('div', { class: 'buttons' }, ...(offers[phase] ?? []).map(([label, command]) => this.does(label, command))));
+  }
+
+  /** What of the server's state asks for something: settings that do not count, a folder that is not trusted. */
+  private refreshNotes(): void {
+    const notes = this.page.app.status.filter((one) => (one.severity !== 'info' && one.category !== 'approvals') || one.state === 'untrusted');
+    if (!this.changed('notes', notes)) return;
+    this.notes.hidden = notes.length === 0;
+    fill(this.notes, ...notes.map((one) => h('p', { 'data-category': one.category }, visible(one.text),
+      one.category === 'settings' && this.does('Settings', 'loopline.openSettings', { class: 'quiet' }),
+      one.category === 'trust' && this.does('Trust…', 'loopline.trustFolder', { class: 'quiet' }))));
   }
 
   private refreshLive(): void {

@@ -26,7 +26,7 @@ export function drawItem(item: Item, session: SessionState, page: Page): HTMLEle
 export function refreshItem(article: HTMLElement, item: Item, session: SessionState, page: Page): void {
   switch (item.kind) {
     case 'user':
-      fill(article, ...task(item));
+      fill(article, ...task(item, session, page));
       return;
     case 'text':
       article.setAttribute('aria-busy', String(!item.done));
@@ -48,8 +48,13 @@ export function refreshItem(article: HTMLElement, item: Item, session: SessionSt
   }
 }
 
-function task(item: UserItem): HTMLElement[] {
+function task(item: UserItem, session: SessionState, page: Page): HTMLElement[] {
   const text = h('p', { class: 'task' }, visible(item.text));
+  const turn = session.turns.findLast((one) => one.turnId === item.turnId);
+  if (item.fate === 'task' && turn?.status === 'queued') {
+    return [h('p', { class: 'fate' }, 'queued ',
+      button('Remove', () => page.send({ type: 'cancel', turnId: item.turnId }), { class: 'quiet', 'data-id': `remove-${item.key}` })), text];
+  }
   if (item.fate === 'task') return [text];
   const said = { steered: 'said in between', queued: 'queued for the turn', refused: 'refused: the turn was over' }[item.fate];
   return [h('p', { class: 'fate' }, said), text];

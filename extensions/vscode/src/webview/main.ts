@@ -7,6 +7,7 @@
  *   #sessions-button, #sessions  sessions: button[data-session][data-state][aria-current]; #new-session, #model, #dashboard
  *   #live                        [data-number="rate|ttft|cached|reuse|calls"], a button "Breakdown"
  *   #breakdown                   .stages [data-stage], table tr[data-call]
+ *   #notes                       what of the server's state needs attention: p[data-category]
  *   #plan                        ol li[data-status]
  *   #transcript[role="log"]      article.item[data-kind="user|text|tool|approval|notice|end"][data-turn][data-key]
  *       tool                     [data-name][data-status="running|ok|error|denied|timeout|cancelled"] details > summary

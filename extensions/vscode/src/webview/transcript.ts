@@ -8,7 +8,7 @@ import { drawItem, refreshItem } from './items';
 import { shownSession } from './page';
 import type { Page } from './page';
 
-export const CHUNK = 40;
+export const CHUNK = 20;
 const MARGIN_PX = 1_200;
 const GUESS_PX = 44;
 const AT_END_PX = 40;
@@ -26,6 +26,8 @@ export class TranscriptView {
   private readonly near: IntersectionObserver;
   private readonly older: HTMLElement;
   private atEnd = true;
+  private top = 0;
+  private height = 0;
 
   constructor(private readonly root: HTMLElement, private readonly page: Page) {
     this.older = button('Show earlier', () => {
@@ -33,9 +35,7 @@ export class TranscriptView {
       if (session !== undefined) page.send({ type: 'older', sessionId: session.sessionId });
     }, { class: 'quiet older' });
     this.near = new IntersectionObserver((seen) => this.seen(seen), { root, rootMargin: `${MARGIN_PX}px 0px` });
-    root.addEventListener('scroll', () => {
-      this.atEnd = root.scrollHeight - root.scrollTop - root.clientHeight < AT_END_PX;
-    }, { passive: true });
+    root.addEventListener('scroll', () => this.scrolled(), { passive: true });
     root.addEventListener('keydown', (event) => this.move(event));
     new ResizeObserver(() => this.follow()).observe(root);
   }
@@ -143,6 +143,15 @@ export class TranscriptView {
 
   private follow(): void {
     if (this.atEnd) this.root.scrollTop = this.root.scrollHeight;
+  }
+
+  /** Only a person scrolls up: what is drawn late makes the page longer, and does not move it. */
+  private scrolled(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.root;
+    if (scrollHeight - scrollTop - clientHeight < AT_END_PX) this.atEnd = true;
+    else if (scrollTop < this.top && scrollHeight >= this.height) this.atEnd = false;
+    this.top = scrollTop;
+    this.height = scrollHeight;
   }
 
   /** Arrow keys go from item to item; Home and End to the first and last. */
