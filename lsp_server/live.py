@@ -25,6 +25,7 @@ from agent_core.tools.workspace import Documents, OpenDocument
 from lsp_server.client_errors import ClientError
 from lsp_server.protocol import Steered
 from lsp_server.protocol_events import AnyEvent, TurnStatus
+from lsp_server.recent import Recent
 from lsp_server.translate import title_of
 
 log = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class LiveSession:
         self._watchers: list[Front] = []
         self._event_watchers: list[Callable[[AnyEvent], None]] = []
         self._undone: set[str] = set()
+        self.recent = Recent(session)
         self._wanted: asyncio.Queue[Asked | Undo | None] = asyncio.Queue()
         self._stale = False
         self._stack = AsyncExitStack()
@@ -217,11 +219,13 @@ class LiveSession:
             asked.status, asked.text = update.status, update.text
         elif isinstance(update, TurnUndone) and update.undo is not None:
             self._undone.add(update.undo)
+        self.recent.note(update)
         for watcher in tuple(self._watchers):
             watcher(update)
 
     def tell(self, event: AnyEvent) -> None:
         """A figure for everybody who watches."""
+        self.recent.put(event)
         for put in tuple(self._event_watchers):
             put(event)
 

@@ -180,7 +180,8 @@ class AuthStatus(Shape):
 
 
 class Entry(Shape):
-    """One piece of a session's transcript. `status` and `toolCallId` belong to tools."""
+    """One piece of a session's transcript. `name`, `arguments` and `toolCallId` belong to tools, whose `text` is their
+    output. `turnId` is absent where it is not known."""
 
     kind: Literal["user", "assistant", "tool"]
     text: str
@@ -188,6 +189,7 @@ class Entry(Shape):
     name: str = ""
     arguments: str = ""
     tool_call_id: str = ""
+    turn_id: str = ""
 
 
 class TranscriptGet(Shape):

@@ -25,6 +25,7 @@ from agent_core.telemetry.codec import decode_event
 from lsp_server.live import Asked
 from lsp_server.protocol import Steered
 from lsp_server.protocol_events import AnyEvent, TurnStatus
+from lsp_server.recent import Recent
 from lsp_server.telemetry import CallWatch
 
 _STATUS: Mapping[str, TurnStatus] = {
@@ -51,6 +52,7 @@ class RemoteSession:
         self._watchers: list[Front] = []
         self._event_watchers: list[Callable[[AnyEvent], None]] = []
         self._undone: set[str] = set()
+        self.recent = Recent(session)
         self._waiting: deque[Asked] = deque()
         self._changed = asyncio.Event()
         self._socket, self._lost, self._clock = socket, lost, clock
@@ -161,6 +163,8 @@ class RemoteSession:
         self.title, self.model = info.title, info.model or ""
         self.approvals = {approval.approval: approval for approval in info.approvals}
         self.turns = turns_of(info)
+        for asked in self.turns[-1:]:
+            self.recent.note(TurnBegan(turn=asked.turn, task=asked.task))
 
     async def _start_turns(self) -> None:
         """One after the other; while a turn runs there, or the host only waits for its end, nothing is started."""
@@ -235,10 +239,12 @@ class RemoteSession:
             self._changed.set()
         elif isinstance(update, TurnUndone) and update.undo is not None:
             self._undone.add(update.undo)
+        self.recent.note(update)
         for watcher in tuple(self._watchers):
             watcher(update)
 
     def _tell(self, event: AnyEvent) -> None:
+        self.recent.put(event)
         for put in tuple(self._event_watchers):
             put(event)
 

@@ -12,18 +12,18 @@ from lsp_server.protocol import Entry, Transcript
 MAX_TEXT = 20_000
 
 
-def page(items: Iterable[bytes], before: int | None, limit: int) -> Transcript:
-    """The `limit` entries that end before entry `before`; None: the newest."""
-    entries = _entries(items)
+def page(items: Iterable[bytes], turns: Iterable[str], before: int | None, limit: int) -> Transcript:
+    """The `limit` entries that end before entry `before`; None: the newest. `turns` are those of the items."""
+    entries = _entries(zip(items, turns, strict=True))
     end = len(entries) if before is None else max(0, min(before, len(entries)))
     start = max(0, end - limit)
     return Transcript(entries=tuple(entries[start:end]), more=start > 0)
 
 
-def _entries(items: Iterable[bytes]) -> list[Entry]:
+def _entries(items: Iterable[tuple[bytes, str]]) -> list[Entry]:
     entries: list[Entry] = []
     calls: dict[str, int] = {}
-    for raw in items:
+    for raw, turn in items:
         try:
             item = msgspec.json.decode(raw)
         except msgspec.DecodeError:
@@ -33,7 +33,8 @@ def _entries(items: Iterable[bytes]) -> list[Entry]:
         kind, call = str(item.get("type", "")), str(item.get("call_id", ""))
         index = len(entries)
         if kind == "message" and item.get("role") in ("user", "assistant"):
-            entries.append(Entry(kind=item["role"], text=_text(item.get("content"))[:MAX_TEXT], index=index))
+            text = _text(item.get("content"))[:MAX_TEXT]
+            entries.append(Entry(kind=item["role"], text=text, index=index, turn_id=turn))
         elif kind.endswith("_output"):
             if call in calls:
                 at = calls[call]
@@ -49,6 +50,7 @@ def _entries(items: Iterable[bytes]) -> list[Entry]:
                     name=str(item.get("name") or kind),
                     arguments=str(arguments)[:MAX_TEXT],
                     tool_call_id=call,
+                    turn_id=turn,
                 )
             )
     return entries

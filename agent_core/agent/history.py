@@ -65,14 +65,15 @@ _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 
 
 class History:
-    """`items` is the conversation so far, oldest first, with the context from `items.start` on; `turns` the records of
-    turns; `title` "" until one is given."""
+    """`items` is the conversation so far, oldest first, with the context from `items.start` on; `turn_of` the turn of
+    each item ("" unknown); `turns` the records of turns; `title` "" until one is given."""
 
     def __init__(self, path: Path, header: SessionHeader) -> None:
         self.path, self.header = path, header
         self.turns: list[TurnRecord] = []
         self.title = ""
         self.items = Items()
+        self.turn_of: list[str] = []
         self._fd: int | None = None
         self._whole_bytes = 0
 
@@ -137,13 +138,12 @@ class History:
             return
         self._write(*(ItemRecord(item=msgspec.Raw(_one_line(item)), turn=turn) for item in items))
         for item in items:
-            self._add(item)
+            self._add(item, turn)
 
     def compact(self, items: Sequence[bytes], how: str, turn: str | None = None) -> None:
         """Let `items` stand for everything so far. Raises StateError."""
         self._write(CompactedRecord(items=[msgspec.Raw(_one_line(item)) for item in items], how=how, turn=turn))
-        self.items.start = len(self.items)
-        self.items.extend(items)
+        self._replace(items, turn)
 
     def context(self) -> list[bytes]:
         """The items that a full input has."""
@@ -165,20 +165,25 @@ class History:
 
     def _remember(self, record: Record) -> None:
         if isinstance(record, ItemRecord):
-            self._add(bytes(record.item))
+            self._add(bytes(record.item), record.turn)
         elif isinstance(record, CompactedRecord):
-            self.items.start = len(self.items)
-            self.items.extend(bytes(item) for item in record.items)
+            self._replace([bytes(item) for item in record.items], record.turn)
         elif isinstance(record, TurnRecord):
             self.turns.append(record)
         elif isinstance(record, TitleRecord):
             self.title = record.title
 
-    def _add(self, item: bytes) -> None:
+    def _replace(self, items: Sequence[bytes], turn: str | None) -> None:
+        self.items.start = len(self.items)
+        self.items.extend(items)
+        self.turn_of.extend([turn or ""] * len(items))
+
+    def _add(self, item: bytes, turn: str | None) -> None:
         """A compaction that the service put into a reply stands for all before it (OpenAI guide "Compaction")."""
         if b'"compaction"' in item and item_type(item) == "compaction":
             self.items.start = len(self.items)
         self.items.append(item)
+        self.turn_of.append(turn or "")
 
     def _write(self, *records: Record) -> None:
         if self._fd is None:

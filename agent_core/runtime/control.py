@@ -8,6 +8,7 @@ import msgspec
 
 from agent_core.agent.approvals import Decision
 from agent_core.agent.session import Session, TurnHandle
+from agent_core.agent.updates import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
 from agent_core.clock import rfc3339
 from agent_core.control.messages import (
     ApprovalInfo,
@@ -40,11 +41,34 @@ class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
     starts: bool
 
 
+class Saying:
+    """A front that keeps the text of the running call, for whoever attaches in its middle."""
+
+    def __init__(self) -> None:
+        self._turn = ""
+        self._pieces: list[str] = []
+
+    def __call__(self, update: Update) -> None:
+        match update:
+            case TextPiece(turn=turn, text=text):
+                self._turn = turn
+                self._pieces.append(text)
+            case TextDone() | TextVoided() | TurnBegan() | TurnEnded():
+                self._pieces.clear()
+
+    def so_far(self) -> TextPiece | None:
+        """As if it came at once; None if there is none."""
+        return TextPiece(turn=self._turn, text="".join(self._pieces)) if self._pieces else None
+
+
 class HostedSessions:
     """The sessions of one process by id; owned by whoever opens the control server. `join` at the end."""
 
     def __init__(self, *sessions: HostedSession) -> None:
         self._sessions = {hosted.session.id: hosted for hosted in sessions}
+        self._saying = {hosted.session.id: Saying() for hosted in sessions}
+        for hosted in sessions:
+            hosted.fronts.add(self._saying[hosted.session.id])
         self._undoing: set[asyncio.Task[Undone]] = set()
         self.attached = 0
         """How many follow one of the sessions from outside at the moment."""
@@ -71,6 +95,8 @@ class HostedSessions:
 
     async def _attach(self, session_id: str, push: Push, push_event: Push | None) -> Detach:
         hosted = self._hosted(session_id)
+        if (said := self._saying[session_id].so_far()) is not None:
+            push(msgspec.json.encode(said))
         leave = [hosted.fronts.add(lambda update: push(msgspec.json.encode(update)))]
         if push_event is not None:
             leave.append(hosted.events.add(push_event))

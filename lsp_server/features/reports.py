@@ -41,11 +41,16 @@ def register(server: LoopServer) -> None:
             )
             for change in changes
         )
-        server.events.put(TurnDiff(session_id=live.id, turn_id=turn, files=files))
+        found = TurnDiff(session_id=live.id, turn_id=turn, files=files)
+        live.recent.put(found)
+        server.events.put(found)
 
     def updated(session: str, update: up.Update) -> None:
+        known = server.desk.sessions.get(session)
         for event in events_of(session, update):
             server.events.put(event)
+            if known is not None:
+                known.recent.put(event)
         match update:
             case up.TurnBegan(task=task):
                 server.label = f"Loopline: {title_of(task)[:80]}"

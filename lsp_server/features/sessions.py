@@ -33,12 +33,16 @@ def register(server: LoopServer) -> None:
         return await server.desk.listed()
 
     async def resume(asked: SessionId, token: int | str | None) -> Session:
-        return server.desk.described(await server.desk.find(asked.session_id))
+        """With how things stand in its latest turn as events, for a view that just opened."""
+        session = await server.desk.find(asked.session_id)
+        for event in session.recent.events():
+            server.events.put(event)
+        return server.desk.described(session)
 
     async def transcript(asked: TranscriptGet) -> Transcript:
         archive = Archive(state_dir(server.process.env) / "sessions")
         history = await asyncio.to_thread(archive.load, asked.session_id)
-        return page(history.items.raw(0), asked.before, max(1, min(asked.limit, 1_000)))
+        return page(history.items.raw(0), history.turn_of, asked.before, max(1, min(asked.limit, 1_000)))
 
     server.on_command("loopline.session.new", SessionNew, new)
     server.on_command("loopline.session.list", Nothing, listed)

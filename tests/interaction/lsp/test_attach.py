@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
+from tests.support.cli import environment
 from tests.support.lsp_client import Json, LspClient, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
@@ -137,6 +138,18 @@ async def test_the_second_sees_figures_and_undoes(pair: Pair, root: Path) -> Non
     await pair.other.command("loopline.turn.undo", {"turnId": undone["undoId"]})
     again = await pair.host.event("turn.undone", turnId=undone["undoId"])
     assert again["restored"] == ["sums.py"] and "a + b" in (root / "sums.py").read_text()
+
+
+async def test_whoever_attaches_in_mid_sentence_gets_its_beginning(tmp_path: Path, root: Path) -> None:
+    env = environment(tmp_path, LOOPLINE_MODEL="scripted:slow")
+    async with stdio(env) as host, stdio(env) as other:
+        await asyncio.gather(with_answers(host).initialize(root), with_answers(other).initialize(root))
+        turn = await host.command("loopline.turn.start", {"task": "say something"})
+        await host.until(lambda: host.events("text.delta"))
+        await other.command("loopline.session.resume", {"sessionId": turn["sessionId"]})
+        done = await other.event("text.done", turnId=turn["turnId"])
+        assert "".join(piece["text"] for piece in other.events("text.delta")) == done["text"]
+        assert len(other.events("text.delta")) > 1
 
 
 async def test_what_waits_is_done_by_whoever_takes_over(pair: Pair, root: Path, model: Puppet) -> None:

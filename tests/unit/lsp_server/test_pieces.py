@@ -19,7 +19,8 @@ from lsp_server.features.ai_comments import mark_of
 from lsp_server.features.watching import folders_of
 from lsp_server.line_store import split_lines
 from lsp_server.lines import LineNotes
-from lsp_server.protocol_events import AnyEvent
+from lsp_server.protocol_events import AnyEvent, Plan, Step, TextDelta
+from lsp_server.recent import Recent
 from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
 from tests.support.lsp_inside import inside
@@ -154,13 +155,16 @@ def test_a_transcript_joins_calls_with_their_outputs() -> None:
         b"[1]",
         item(type="message", role="assistant", content=[{"type": "output_text", "text": "done"}]),
     ]
-    found = page(items, None, 10)
+    turns = ["turn_1"] * len(items)
+    found = page(items, turns, None, 10)
+    assert {entry.turn_id for entry in found.entries} == {"turn_1"}
     assert [(entry.kind, entry.text) for entry in found.entries] == [
         ("user", "hi"), ("tool", "text of a"), ("tool", ""), ("assistant", "done")
     ]  # fmt: skip
     assert found.entries[2].arguments == "p" and not found.more
-    assert [entry.index for entry in page(items, 3, 2).entries] == [1, 2] and page(items, 3, 2).more
-    assert page(items, 0, 5).entries == () and page([], None, 5).entries == ()
+    assert [entry.index for entry in page(items, turns, 3, 2).entries] == [1, 2]
+    assert page(items, turns, 3, 2).more
+    assert page(items, turns, 0, 5).entries == () and page([], [], None, 5).entries == ()
 
 
 def test_ignored_folders_are_not_watched_and_near_ones_come_first(tmp_path: Path) -> None:
@@ -223,3 +227,19 @@ async def test_what_is_announced_is_what_is_registered(tmp_path: Path) -> None:
 
 def test_every_update_of_the_core_comes_through_the_control_socket() -> None:
     assert set(updates.Update.__subclasses__()) == set(get_args(updates.AnyUpdate))
+
+
+def test_whoever_comes_late_is_told_how_things_stand() -> None:
+    recent = Recent("s")
+    for update in (updates.TurnBegan(turn="t", task="x"), updates.TextPiece(turn="t", text="ab"),
+                   updates.TextPiece(turn="t", text="c")):  # fmt: skip
+        recent.note(update)
+    plan = Plan(session_id="s", turn_id="t", steps=())
+    recent.put(Plan(session_id="s", turn_id="t", steps=(Step(text="old", status="pending"),)))
+    recent.put(plan)
+    recent.put(Plan(session_id="s", turn_id="an earlier turn", steps=()))
+    assert recent.events() == [TextDelta(session_id="s", turn_id="t", text="abc"), plan]
+    recent.note(updates.TextDone(turn="t", text="abcd"))
+    assert recent.events() == [plan]
+    recent.note(updates.TurnBegan(turn="t2", task="y"))
+    assert recent.events() == []
