@@ -33,10 +33,11 @@ from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
 from agent_core.responses_server.sampling import STEERED, Budget, CallGuard, Steered, sample
-from agent_core.responses_server.screening.chain import Screened, Screens, in_turns
-from agent_core.responses_server.screening.port import ALLOWED, Action, at_once
+from agent_core.responses_server.screening.chain import Screened, Screens
+from agent_core.responses_server.screening.port import ALLOWED, Action
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
+from agent_core.responses_server.slices import at_once, in_turns
 from agent_core.responses_server.state.compaction import Compacted
 from agent_core.responses_server.state.item_ids import maker
 from agent_core.responses_server.state.recording import record_of
@@ -221,6 +222,9 @@ class _Run:
             )
         self._call.ladder = ladder
         await self._sink.send([ladder.created(), ladder.in_progress()])
+        # What is ready together leaves together; these two are not to wait for what a fast engine says.
+        await asyncio.sleep(0)
+        self._call.stages.first_event()
         return ladder
 
     async def close(self) -> None:
@@ -237,7 +241,7 @@ class _Run:
         resumed = parent is None or (parts.keep_screens and parent.screens is not None)
         work = steps.screen(parts.screens, parent, checked.items, incremental=parts.keep_screens)
         if parts.overlap_screens and not (resumed and self._is_small):
-            self._screening = asyncio.create_task(in_turns(work, stages))
+            self._screening = asyncio.create_task(in_turns(work, stages, "screen"))
             return
         with stages.timed("screen"):
             self._screened = at_once(work)
@@ -248,7 +252,7 @@ class _Run:
         parts = self._parts
         if self._screened is not None and items:
             work = parts.screens.screen(self._screened.states, items)
-            self._screened = await in_turns(work, self._call.stages)
+            self._screened = await in_turns(work, self._call.stages, "screen")
 
     async def _judged(self, ladder: Ladder) -> None:
         """Wait for the verdict; no output leaves before it. Raises ServiceError with its code if it blocks."""

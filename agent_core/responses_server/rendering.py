@@ -21,7 +21,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from agent_core.responses_server.request.toolset import ToolSet
-from agent_core.responses_server.screening.port import Slices, at_once
+from agent_core.responses_server.slices import Slices, at_once
 from agent_core.responses_server.state.context import TOKEN_TYPE
 from agent_core.responses_server.state.token_cache import TokenCache
 from agent_core.responses_server.tokenizer import Tokenizer, pieces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,6 +31,8 @@ class Stages:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ns: dict[str, int] = {}
+        self._began_ns, self._began_cpu_ns = clock.mono_ns(), time.thread_time_ns()
+        self._first_ns: tuple[int, int] | None = None
 
     def anew(self) -> Stages:
         """Empty ones on the same clock."""
@@ -50,6 +53,10 @@ class Stages:
         finally:
             self.add(stage, self._clock.mono_ns() - start_ns)
 
+    def first_event(self) -> None:
+        """The first event has left."""
+        self._first_ns = self._clock.mono_ns() - self._began_ns, time.thread_time_ns() - self._began_cpu_ns
+
     def as_ms(self) -> dict[str, float]:
         """Milliseconds per stage, in the order of `STAGES`."""
         return {stage: round(self._ns[stage] / 1e6, 3) for stage in STAGES if stage in self._ns}
@@ -66,4 +73,12 @@ class Stages:
             "engine_service_total_ms": ms.get("engine", 0.0),
             "engine_service_ttft_total_ms": ms.get("engine_ttft", 0.0),
             "stages_ms": ms,
+            **self._first_event_ms(),
         }
+
+    def _first_event_ms(self) -> dict[str, float]:
+        """From the end of the admission to the first event: time, and CPU time of the event loop's thread."""
+        if self._first_ns is None:
+            return {}
+        latency_ns, cpu_ns = self._first_ns
+        return {"first_event_ms": round(latency_ns / 1e6, 3), "first_event_cpu_ms": round(cpu_ns / 1e6, 3)}

@@ -16,7 +16,7 @@ from agent_core.responses_server.rendering import Header, Renderer
 from agent_core.responses_server.request.toolset import ToolSet
 from agent_core.responses_server.request.validation import Checked, Given, Validator
 from agent_core.responses_server.screening.chain import Screened, Screens
-from agent_core.responses_server.screening.port import Slices
+from agent_core.responses_server.slices import Slices, in_turns
 from agent_core.responses_server.state.compaction import Compacted, compact, effective
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
@@ -49,7 +49,7 @@ async def resolve_state(call: Call, store: ResponseStore, *, keep: bool = True) 
 
 async def check(call: Call, parent: Remembered | None, validator: Validator, store: ResponseStore) -> Checked:
     """Read and judge what is new. Raises WireError."""
-    given = validator.read(call.create, call.before)
+    given = await in_turns(validator.read(call.create, call.before))
     if given.references:
         await _resolve_references(given, store, call.owner)
     return validator.check(call.create, parent, given)

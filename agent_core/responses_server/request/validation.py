@@ -15,6 +15,7 @@ from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.options import Settings, read_settings
 from agent_core.responses_server.request.toolset import ToolSet, ToolSets, joined, tools_in
+from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
 from agent_core.responses_server.state.compaction import effective, open_calls
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered
@@ -78,20 +79,23 @@ class Validator:
         self.tool_sets = ToolSets(keep=known_tools)
         self.validated_items = 0
 
-    def read(self, create: ResponseCreate, before: Sequence[msgspec.Raw] = ()) -> Given:
+    def read(self, create: ResponseCreate, before: Sequence[msgspec.Raw] = ()) -> Slices[Given]:
         """The new items, `before` in front of those that the request brings. Raises WireError."""
         if not present(create.input) and create.previous_response_id is None:
             raise WireError(NO_INPUT, param="input")
         raws = _own_raws(create)
         items: list[AnyItem] = [read_item(raw) for raw in before]
-        items += [read_item_strict(raw, f"input[{index}]") for index, raw in enumerate(raws)]
+        for index, raw in enumerate(raws):
+            items.append(read_item_strict(raw, f"input[{index}]"))
+            if index % ITEMS_PER_SLICE == ITEMS_PER_SLICE - 1:
+                yield
         self.validated_items += len(raws)
         references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}
         return Given([*before, *raws], items, references)
 
     def appended(self, given: msgspec.Raw, context: Context) -> Given:
         """Input that came for a response in the middle. Raises WireError."""
-        new = self.read(ResponseCreate(input=given))
+        new = at_once(self.read(ResponseCreate(input=given)))
         if new.references:
             raise WireError("Nothing stored can be referred to here.", param="input")
         _check_places(new)

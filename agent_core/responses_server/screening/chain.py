@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agent_core.responses_server.screening.port import ALLOWED, Classifier, Slices, Verdict
-from agent_core.responses_server.stages import Stages
+from agent_core.responses_server.screening.port import ALLOWED, Classifier, Verdict
+from agent_core.responses_server.slices import Slices
 
 States = tuple[Any, ...]
 
@@ -38,15 +37,3 @@ class Screens:
             if verdict.action > worst.action:
                 worst = verdict
         return Screened(tuple(after), worst)
-
-
-async def in_turns(work: Slices[Screened], stages: Stages) -> Screened:
-    """The result of `work`; others get their turn between its slices. Its own time is charged to `screen`."""
-    while True:
-        try:
-            with stages.timed("screen"):
-                next(work)
-        except StopIteration as end:
-            result: Screened = end.value
-            return result
-        await asyncio.sleep(0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agent_core.responses_server.screening.port import ALLOWED, Action, ItemClassifier, Slices, Verdict
+from agent_core.responses_server.screening.port import ALLOWED, Action, ItemClassifier, Verdict
+from agent_core.responses_server.slices import Slices
 from agent_core.wire.items import CustomToolCallOutput, FunctionCallOutput, InputFile, InputImage, Message, read_parts
 
 SLICE_CHARS = 500_000

@@ -6,16 +6,13 @@ conversation is cut into calls, so screening only what is new gives the verdict 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 
-T = TypeVar("T")
-
-Slices = Generator[None, None, T]
-"""Work in slices: it yields at the latest after a millisecond, so that others get their turn; then its result."""
+from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices
 
 
 class Action(IntEnum):
@@ -39,9 +36,6 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 ALLOWED = Verdict()
-
-ITEMS_PER_SLICE = 64
-"""Items that are judged before others get their turn, if they are small."""
 
 
 class Classifier(Protocol):
@@ -75,13 +69,3 @@ class ItemClassifier:
     def judge(self, item: Any) -> Slices[Verdict]:
         """The verdict on one item, whatever stands beside it."""
         raise NotImplementedError
-
-
-def at_once(work: Slices[T]) -> T:
-    """All slices of some work, one after the other."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: T = end.value
-            return result

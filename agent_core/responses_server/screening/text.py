@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent_core.responses_server.screening.port import ALLOWED, Action, Slices, Verdict
+from agent_core.responses_server.screening.port import ALLOWED, Action, Verdict
+from agent_core.responses_server.slices import Slices
 from agent_core.wire.items import text_of
 
 SLICE_CHARS = 32_000

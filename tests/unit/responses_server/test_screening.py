@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.clock import SystemClock
-from agent_core.responses_server.screening.chain import Screens, in_turns
+from agent_core.responses_server.screening.chain import Screens
 from agent_core.responses_server.screening.credentials import CredentialScreen
 from agent_core.responses_server.screening.injection import InjectionScreen
 from agent_core.responses_server.screening.media import CODE, MediaScreen
-from agent_core.responses_server.screening.port import ALLOWED, Action, Slices, Verdict, at_once
+from agent_core.responses_server.screening.port import ALLOWED, Action, Verdict
+from agent_core.responses_server.slices import Slices, at_once, in_turns
 from agent_core.responses_server.stages import Stages
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import (
@@ -143,7 +144,7 @@ async def test_others_get_their_turn_between_slices() -> None:
 
     task = asyncio.create_task(others())
     items = [media, output("some words of a file\n" * 50_000)]
-    found = await in_turns(screens.screen(screens.initial(), items), Stages(SystemClock()))
+    found = await in_turns(screens.screen(screens.initial(), items), Stages(SystemClock()), "screen")
     task.cancel()
     assert found.verdict == ALLOWED
     assert turns >= 8 + 30 + 30

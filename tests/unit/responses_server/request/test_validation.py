@@ -10,6 +10,7 @@ import pytest
 from agent_core.errors import WireError
 from agent_core.responses_server.request.toolset import NO_TOOLS
 from agent_core.responses_server.request.validation import Checked, Validator
+from agent_core.responses_server.slices import ITEMS_PER_SLICE, at_once
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered, calls_in
 from agent_core.wire.items import read_item
@@ -21,7 +22,7 @@ CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "
 def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
     create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
     validator = validator or Validator()
-    return validator.check(create, parent, validator.read(create))
+    return validator.check(create, parent, at_once(validator.read(create)))
 
 
 def parent_of(*items: dict[str, Any]) -> Remembered:
@@ -113,3 +114,17 @@ def test_unchanged_tools_are_recognised() -> None:
         again = check(None, validator, input="y", tools=tools)
         assert validator.tool_sets.parsed == parsed
         assert (again.tools is first.tools) is known
+
+
+def test_many_items_are_read_in_slices() -> None:
+    create = read_create_body(msgspec.json.encode({"input": [{"role": "user", "content": "x"}] * 200}))
+    slices = 0
+    work = Validator().read(create)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            assert len(end.value.items) == 200
+            break
+        slices += 1
+    assert slices == 200 // ITEMS_PER_SLICE
