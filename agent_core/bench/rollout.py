@@ -73,12 +73,14 @@ def measure() -> Iterator[Figure]:
     found: Found = {}
     for speed in scale.speeds:
         _measure_speed(scale, speed, found)
-    yield from report(scale, found)
+        yield from at_speed(scale, found, speed)
+    yield from conclusions(scale, found)
 
 
-def report(scale: Scale, found: Found) -> Iterator[Figure]:
-    """The figures of what was measured."""
-    cells = sorted({cell for cell, _ in found}, key=lambda cell: (cell.slow_start, cell.tokens_per_s, cell.rtt_ms))
+def at_speed(scale: Scale, found: Found, speed: float) -> Iterator[Figure]:
+    """The figures of each round trip at one speed."""
+    at = {cell for cell, _ in found if cell.tokens_per_s == speed}
+    cells = sorted(at, key=lambda cell: (cell.slow_start, cell.rtt_ms))
     plan = scale.plan
     size = (
         f"{plan.calls} calls of {plan.tokens} tokens; history {plan.history_bytes // 1000} kB in {plan.history_items} "
@@ -104,6 +106,10 @@ def report(scale: Scale, found: Found) -> Iterator[Figure]:
         yield Figure(name=f"rollout, {cell}: {TITLES['deltas']}", value=seconds["deltas"], unit="s",
                      against=TITLES["rollout"], ratio=seconds["deltas"] / seconds["rollout"], runs=runs)  # fmt: skip
         yield _shares(cell, seconds, runs)
+
+
+def conclusions(scale: Scale, found: Found) -> Iterator[Figure]:
+    """What follows from all speeds together."""
     for rtt_ms in scale.rtts_ms:
         for baseline in ("new", "kept"):
             yield _goal(scale, found, rtt_ms, baseline)

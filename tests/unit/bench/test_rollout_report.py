@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent_core.bench.rollout import FULL, QUICK, TITLES, Cell, Found, Scale, report
+from agent_core.bench.figures import Figure
+from agent_core.bench.rollout import FULL, QUICK, TITLES, Cell, Found, Scale, at_speed, conclusions
 from agent_core.bench.rollout_ways import WAYS, Measured, Plan
 
 SCALE = Scale(plan=Plan(calls=10, tokens=99), speeds=(100, 1_000), rtts_ms=(0, 20), slow_start_at=None, repeats=1)
@@ -20,8 +21,13 @@ def found() -> Found:
     }
 
 
+def report() -> list[Figure]:
+    measured = found()
+    return [*at_speed(SCALE, measured, 100), *at_speed(SCALE, measured, 1_000), *conclusions(SCALE, measured)]
+
+
 def test_every_claim_names_its_baseline() -> None:
-    figures = list(report(SCALE, found()))
+    figures = report()
     names = [figure.name for figure in figures]
     for speed in SCALE.speeds:
         for way in WAYS:
@@ -30,7 +36,7 @@ def test_every_claim_names_its_baseline() -> None:
 
 
 def test_shares_and_the_speed_for_the_goal() -> None:
-    figures = {figure.name: figure for figure in report(SCALE, found())}
+    figures = {figure.name: figure for figure in report()}
     shares = figures[f"rollout, 100 tok/s, 0 ms: saved by {TITLES['deltas']} against {TITLES['new']}"]
     assert shares.value == 100 * 5 / 16
     assert "connections kept 60%" in shares.note
