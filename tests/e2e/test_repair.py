@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import environment, loopline, started, tree
+from tests.support.cli import environment, loopline, started
+from tests.support.repair_corpus import snapshot
 from tests.support.survivors import processes_of, wait_until_none
 
 TASK = "make the failing tests pass"
@@ -104,33 +105,33 @@ def test_a_bug_is_fixed(project: Path, env: dict[str, str]) -> None:
 
 def test_what_cannot_be_fixed_stays_as_found(project: Path, env: dict[str, str]) -> None:
     (project / "words.py").write_text("import os\n\n\ndef longest(words):\n    return os\n")
-    before = tree(project)
+    before = snapshot(project)
     done = loopline(*command(project), env=env)
     assert done.code == 1, done.err
     assert done.summary["status"] == "failed"
-    assert tree(project) == before
+    assert snapshot(project) == before
 
 
 def test_ctrl_c_while_edits_are_tried(project: Path, home: Path, env: dict[str, str]) -> None:
     make_hopeless(project)
-    before = tree(project)
+    before = snapshot(project)
     process = started(*command(project), env=env)
     until_edits_are_tried(process, home)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
     assert process.returncode == 130
     assert wait_until_none(home, 5) == {}
-    assert tree(project) == before
+    assert snapshot(project) == before
 
 
 def test_kill_9_while_edits_are_tried_then_resume(project: Path, home: Path, env: dict[str, str]) -> None:
     make_hopeless(project)
-    before = tree(project)
+    before = snapshot(project)
     process = started(*command(project), env=env)
     until_edits_are_tried(process, home)
     process.kill()
     process.communicate(timeout=30)
-    assert tree(project) == before
+    assert snapshot(project) == before
     (project / "words.py").write_text(MODULE)  # the user makes it a bug that can be mended
     (session,) = (Path(env["XDG_STATE_HOME"]) / "loopline" / "sessions").glob("*.jsonl")
     done = loopline(*command(project, "--resume", session.stem), env=env)

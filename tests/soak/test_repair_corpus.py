@@ -1,6 +1,7 @@
 """The whole corpus, one line per case; resumable: what is in the journal under `.cache/soak/` is not played again.
 
-Three runs: with Loopline's tools, ten cases through Codex's shell tool, and all with every identifier renamed.
+Three runs: as a user does it (`loopline run`), ten cases through Codex's shell tool, and all with every identifier
+renamed. Processor time is told beside the clock's: on a machine that does other things, the clock says less.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repair_corpus import Case, cases, judge, line_of
+from tests.support.repair_corpus import Case, Way, cases, judge, line_of
 from tests.support.repair_rename import renamed_copy
 
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "repair_corpus.jsonl"
@@ -29,7 +30,7 @@ def known() -> dict[tuple[str, str], dict[str, object]]:
 
 
 async def results(
-    run: str, chosen: list[Case], capsys: pytest.CaptureFixture[str], tools: str
+    run: str, chosen: list[Case], capsys: pytest.CaptureFixture[str], way: Way = "cli"
 ) -> list[dict[str, object]]:
     """Plays what is not in the journal yet, and tells each case in a line."""
     JOURNAL.parent.mkdir(parents=True, exist_ok=True)
@@ -38,14 +39,14 @@ async def results(
     for case in chosen:
         row = done.get((run, case.name))
         if row is None:
-            verdict = await judge(case, tools)  # type: ignore[arg-type]
+            verdict = await judge(case, way)
             row = {"run": run, **json.loads(line_of(verdict))}
             with JOURNAL.open("a", encoding="utf-8") as journal:
                 journal.write(json.dumps(row, ensure_ascii=False) + "\n")
         rows.append(row)
         with capsys.disabled():
             first = str(row["last"]).splitlines()[0]
-            figures = f"{row['seconds']:>5} s {row['replies']:>3} calls"
+            figures = f"{row['seconds']:>5} s {row['cpu_s']:>5} cpu s {row['replies']:>3} calls"
             print(f"{run:9} {row['outcome']:10} {row['name']:24} {figures}  {first[:110]}")
     return rows
 
@@ -62,7 +63,7 @@ def report(run: str, rows: list[dict[str, object]], capsys: pytest.CaptureFixtur
         for kind in sorted({str(row["kind"]) for row in rows}):
             of_kind = [row for row in rows if row["kind"] == kind]
             print(f"  {kind:32} {sum(row['outcome'] == 'fixed' for row in of_kind)} of {len(of_kind)}")
-        for name in ("seconds", "replies", "calls"):
+        for name in ("seconds", "cpu_s", "replies", "calls"):
             values = sorted(float(str(row[name])) for row in fixed)
             p95 = values[min(len(values) - 1, int(len(values) * 0.95))]
             print(f"  {name:10} median {statistics.median(values):g}, p95 {p95:g}")
@@ -72,8 +73,8 @@ def report(run: str, rows: list[dict[str, object]], capsys: pytest.CaptureFixtur
 
 
 async def test_corpus(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = await results("loopline", cases(), capsys, "loopline")
-    report("loopline", rows, capsys)
+    rows = await results("cli", cases(), capsys)
+    report("cli", rows, capsys)
     assert not [row["name"] for row in rows if row["outcome"] == "broken"]
     assert share(rows) >= 0.8
 
@@ -87,9 +88,9 @@ async def test_codex_sample(capsys: pytest.CaptureFixture[str]) -> None:
 
 async def test_renamed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The names in the corpus do not matter."""
-    plain = await results("loopline", cases(), capsys, "loopline")
+    plain = await results("cli", cases(), capsys)
     renamed = [copy for case in cases() if (copy := renamed_copy(case, tmp_path)) is not None]
-    rows = await results("renamed", renamed, capsys, "loopline")
+    rows = await results("renamed", renamed, capsys)
     report("renamed", rows, capsys)
     same = [row for row in plain if row["name"] in {case.name for case in renamed}]
     assert len(renamed) >= len(plain) * 0.9

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tests.support.cli import environment, loopline
 from tests.support.repair_tools import CodexTools, LooplineTools, Played, play
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "repair"
+TASK = "make the failing tests pass"
+Way = Literal["cli", "loopline", "codex"]
+"""How a case is played: `loopline run`, or the engine with Loopline's tools or Codex's shell tool in this process."""
 _HIDDEN = shutil.ignore_patterns("held_out", "meta.json", "__pycache__")
 
 
@@ -36,9 +43,11 @@ class Verdict:
 
     name: str
     kind: str
-    tools: str
+    way: Way
     outcome: str
     seconds: float
+    cpu_s: float
+    """Processor time of the commands that measure and try; `loopline` itself and runs of the tests in place not."""
     replies: int
     calls: int
     edits_found: int
@@ -54,28 +63,48 @@ def cases() -> list[Case]:
     return found
 
 
-async def judge(case: Case, tools: Literal["loopline", "codex", "no_shell"] = "loopline") -> Verdict:
+async def judge(case: Case, way: Way = "loopline") -> Verdict:
     """Plays a case in a copy and judges the result."""
     with tempfile.TemporaryDirectory(prefix="corpus-") as place:
         root = Path(place).resolve() / "project"
         shutil.copytree(case.folder, root, ignore=_HIDDEN)
         before = snapshot(root)
-        client = _client(case, tools, root)
-        played = await play(client)
+        if way == "cli":
+            played = await asyncio.to_thread(_run, root, Path(place) / "home")
+        else:
+            played = await play(CodexTools(root) if way == "codex" else LooplineTools(root))
         changed = sorted(path for path, text in snapshot(root).items() if before.get(path) != text)
         outcome = _outcome(case, root, played, changed, before)
         kept = len(re.findall(r"` line \d+: ", played.last.splitlines()[0])) if played.fixed else 0
         together = [found for text in played.texts if (found := re.match(r"(\d+) edits together pass", text))]
         return Verdict(
-            case.name, case.kind, tools, outcome, round(played.seconds, 1), played.replies, len(played.calls),
-            int(together[-1][1]) if together else kept, kept, played.last,
+            case.name, case.kind, way, outcome, round(played.seconds, 1), round(_cpu_s(played), 1), played.replies,
+            len(played.calls), int(together[-1][1]) if together else kept, kept, played.last,
         )  # fmt: skip
 
 
-def _client(case: Case, tools: str, root: Path) -> LooplineTools | CodexTools:
-    if tools == "codex":
-        return CodexTools(root)
-    return LooplineTools(root, without=("shell", "patch") if tools == "no_shell" else ())
+def _run(root: Path, home: Path) -> Played:
+    """What a user does, with this process's Python for the tests."""
+    python = str(Path(sys.executable).parent)
+    env = environment(home, PATH=python + os.pathsep + os.environ["PATH"])
+    started = time.monotonic()
+    done = loopline("run", TASK, "-w", str(root), "--approve", "auto", "--json", env=env)
+    lines = done.lines
+    assert lines, done.err
+    calls = [
+        (str(line["name"]), json.loads(line["arguments"]), str(line["result"]["output"]))
+        for line in lines
+        if line["type"] == "tool.finished"
+    ]
+    return Played(
+        [], [line["text"] for line in lines if line["type"] == "text"], calls, done.summary["calls"],
+        time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _cpu_s(played: Played) -> float:
+    """Processor time of the engine's commands, as they tell it."""
+    return sum(float(told) for _, _, output in played.calls for told in re.findall(r'"cpu_s": ([\d.]+)', output))
 
 
 def _outcome(case: Case, root: Path, played: Played, changed: list[str], before: dict[str, bytes]) -> str:

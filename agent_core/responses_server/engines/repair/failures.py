@@ -32,7 +32,7 @@ class Failure:
     @property
     def hangs(self) -> bool:
         """Whether it was ended by a time limit, ours or the project's own."""
-        return self.error == "TimeIsUp" or "timeout" in self.error.lower() or self.message.startswith("Timeout")
+        return ended_by_time(self.error, self.message)
 
     @property
     def file(self) -> str | None:
@@ -41,6 +41,10 @@ class Failure:
         if head.endswith(".py"):
             return head
         return next((path for path, _, _ in self.frames if is_test_path(path)), None)
+
+
+def ended_by_time(error: str, message: str) -> bool:
+    return error == "TimeIsUp" or "timeout" in error.lower() or message.startswith("Timeout")
 
 
 def is_test_path(path: str) -> bool:

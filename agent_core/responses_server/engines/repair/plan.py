@@ -181,16 +181,14 @@ class Repair:
             why = "no edit that I know makes the failing tests pass without breaking others"
             yield Step(report.cannot_fix(why, outcome.tried, places, outcome.nearest))
             return
-        run = yield from self._put_in_place(outcome.fix, failures)
+        run = yield from self._put_in_place(outcome.fix)
         if isinstance(run, TestRun) and run.status == "passed":
             yield Step(report.fixed(outcome.fix, run, outcome.tried, outcome.others))
             return
         why = run if isinstance(run, str) else "an edit passes in a copy of the project, but not in the workspace"
         yield Step(report.cannot_fix(why, outcome.tried, places, [report.reason(outcome.fix)]))
 
-    def _put_in_place(
-        self, fix: Patch, failures: Sequence[Failure]
-    ) -> Generator[Step, tuple[Observation, ...], TestRun | str]:
+    def _put_in_place(self, fix: Patch) -> Generator[Step, tuple[Observation, ...], TestRun | str]:
         """The last run of the whole suite; a reason where the edit was refused. Takes the edit back unless all pass."""
         done: list[EditFile] = []
         trouble: str | None = None
@@ -208,10 +206,7 @@ class Repair:
                     break
                 done.append(edit)
         run: Observation | None = None
-        target = next((failure.file for failure in failures if failure.file), None)
-        if trouble is None and target is not None:
-            (run,) = yield Step("I run the tests that failed.", (RunTests(target, self.command),))
-        if trouble is None and (target is None or (isinstance(run, TestRun) and run.status != "failed")):
+        if trouble is None:
             (run,) = yield Step("Now the whole suite.", (RunTests(None, self.command),))
         if isinstance(run, TestRun) and run.status == "passed":
             return run

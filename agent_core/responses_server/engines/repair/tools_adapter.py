@@ -31,6 +31,7 @@ from agent_core.responses_server.engines.repair.actions import (
     Search,
     TestRun,
 )
+from agent_core.responses_server.engines.repair.failures import count
 
 _COMMAND_NAMES = ("command", "cmd", "script", "code")
 _LIMITS = {"timeout_s": 1, "timeout": 1000, "timeout_ms": 1000, "yield_time_ms": 1000}
@@ -243,12 +244,14 @@ def read_checks(output: str) -> Observation:
     def number(name: str) -> int:
         return int(facts[name]) if facts.get(name, "").isdigit() else 0
 
+    status, failed = facts.get("status", "error"), number("failed") + number("errors")
     passed = number("passed") if facts.get("passed", "").isdigit() else None
+    told = count(output[head.end() :]) if status == "error" and passed is None else None
+    if told is not None:  # the client could not read the runner's report, but the runner did get through
+        failed, passed = told
+        status = "failed" if failed else "passed"
 
-    return TestRun(
-        facts.get("status", "error"), number("failed") + number("errors"), passed, facts.get("runner", ""),
-        command.strip(), output[head.end() :].lstrip("\n"),
-    )  # fmt: skip
+    return TestRun(status, failed, passed, facts.get("runner", ""), command.strip(), output[head.end() :].lstrip("\n"))
 
 
 def _hits(output: str) -> list[tuple[str, int, str]]:

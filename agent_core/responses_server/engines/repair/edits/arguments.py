@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_core.responses_server.engines.repair.edits.base import Candidate, Clues, Maker, called_name, operand
 from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, readable
@@ -21,6 +21,7 @@ def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments
     source = maker.source
     args = [item for item in node.args if not isinstance(item, ast.Starred)]
     texts = [operand(source, item, 2) for item in args]
+    names = _positions(signatures.get(called_name(node)))
     for at in range(len(args)):
         for other in range(at + 1, len(args)):
             swap = [
@@ -28,7 +29,8 @@ def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments
                 Replacement(*source.span(args[other]), texts[at]),
             ]
             reason = f"the arguments `{texts[at]}` and `{texts[other]}` are swapped in `{source.segment(node)[:60]}`"
-            yield maker.edit(swap, args[at].lineno, reason, 0.45 if other == at + 1 else 0.2)
+            prior = 0.45 if other == at + 1 else 0.2
+            yield maker.edit(swap, args[at].lineno, reason, prior * _misplaced(names, texts, at, other))
     values = [*args, *(item.value for item in node.keywords)]
     if len(node.args) + len(node.keywords) > 1:
         given: list[ast.expr | ast.keyword] = [*args, *node.keywords]
@@ -42,6 +44,21 @@ def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments
     if name in signatures and len(values) == len(node.args) + len(node.keywords):
         yield from _added(maker, node, signatures[name])
     yield from _defaults(maker, node, name)
+
+
+def _positions(signature: ast.arguments | None) -> list[str]:
+    """Names of parameters in the order in which a call gives them; [] where the function is not known."""
+    every = [*signature.posonlyargs, *signature.args] if signature is not None else []
+    return [item.arg for item in every if item.arg not in ("self", "cls")]
+
+
+def _misplaced(names: Sequence[str], texts: Sequence[str], at: int, other: int) -> float:
+    """How much likelier a swap is for what the parameters are called: arguments of the same names vouch for a place."""
+    if other >= len(names):
+        return 1.0
+    ours = sum(texts[place].rpartition(".")[2] == names[place] for place in (at, other))
+    swapped = (texts[at].rpartition(".")[2] == names[other]) + (texts[other].rpartition(".")[2] == names[at])
+    return 1.0 + 0.5 * swapped if swapped > ours else 0.3 if ours > swapped else 1.0
 
 
 def _removal(source: Source, node: ast.Call, item: ast.expr | ast.keyword) -> Replacement | None:
@@ -62,7 +79,7 @@ def _added(maker: Maker, node: ast.Call, signature: ast.arguments) -> Iterator[C
     """An argument that the function takes and the call does not give."""
     if any(isinstance(item, ast.Starred) for item in node.args) or any(item.arg is None for item in node.keywords):
         return
-    names = [item.arg for item in [*signature.posonlyargs, *signature.args] if item.arg not in ("self", "cls")]
+    names = _positions(signature)
     only = [item.arg for item in signature.kwonlyargs]
     given = {item.arg for item in node.keywords}
     missing = [item for item in names[len(node.args) :] if item not in given] + [

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from agent_core.responses_server.engines.repair.failures import ended_by_time
 from agent_core.responses_server.engines.repair.source import Region, Replacement, Source
 
 
@@ -42,6 +43,11 @@ class Clues:
 
     def has_error(self, *types: str) -> bool:
         return any(kind.rpartition(".")[2] in types for kind, _ in self.errors)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a test was ended by a time limit."""
+        return any(ended_by_time(kind, message) for kind, message in self.errors)
 
 
 Family = Callable[[Region, Clues], Iterator[Candidate]]

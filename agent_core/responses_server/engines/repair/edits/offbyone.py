@@ -42,14 +42,14 @@ _REASON = "the value is off by one"
 def off_by_one(region: Region, clues: Clues) -> Iterator[Candidate]:
     maker = Maker(region, "off by one")
     known = kinds(region)
-    for node, prior in _numbers(region):
+    for node, prior in _numbers(region, clues):
         if known.get(ast.unparse(node)) in ("truth", "text", "list", "map", "set"):
             continue
         for text, factor in neighbours(maker.source, node):
             yield maker.expression(node, text, _REASON, prior * factor)
 
 
-def _numbers(region: Region) -> Iterator[tuple[ast.expr, float]]:
+def _numbers(region: Region, clues: Clues) -> Iterator[tuple[ast.expr, float]]:
     """Expressions that count something, with how often such a place is off by one."""
     for node in region.nodes:
         found: list[tuple[ast.expr | None, float]] = []
@@ -66,7 +66,7 @@ def _numbers(region: Region) -> Iterator[tuple[ast.expr, float]]:
             numeric = any(isinstance(item, ast.Lt | ast.LtE | ast.Gt | ast.GtE | ast.Eq) for item in node.ops)
             found = [(item, 0.3 if numeric else 0.05) for item in [node.left, *node.comparators]]
         elif isinstance(node, ast.Assign | ast.AnnAssign):
-            found = [(node.value, 0.2)]
+            found = [(node.value, (0.6 if clues.hangs else 0.3) if _moves_loop(region, node) else 0.2)]
             if isinstance(node.value, ast.Tuple):
                 found = [(item, 0.2) for item in node.value.elts]
         elif isinstance(node, ast.AugAssign):
@@ -80,6 +80,14 @@ def _numbers(region: Region) -> Iterator[tuple[ast.expr, float]]:
         for item, prior in found:
             if item is not None and _may_count(item):
                 yield item, prior
+
+
+def _moves_loop(region: Region, node: ast.Assign | ast.AnnAssign) -> bool:
+    """Whether a `while` around the assignment looks at what is assigned: without a step ahead it never ends."""
+    loop = region.source.loop_of(node)
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    looked_at = {ast.unparse(part) for part in ast.walk(loop.test)} if isinstance(loop, ast.While) else set()
+    return any(ast.unparse(target) in looked_at for target in targets)
 
 
 def _may_count(node: ast.expr) -> bool:

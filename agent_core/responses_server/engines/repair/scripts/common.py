@@ -24,6 +24,9 @@ SKIPPED_FOLDERS = {".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "node
 MAX_COPY_BYTES = 256 * 1024 * 1024
 MAX_CHILD_MEMORY = 4 * 1024 * 1024 * 1024
 PREFIX = "loopline-repair-"
+WAIT_S, LOAD_S = 5, 30
+"""Seconds by the clock that a child may take beyond its limits, and one that loads the tests first: ample for a busy
+machine. Only what sleeps needs them; what loops ends by its processor time."""
 
 
 class TimeIsUp(BaseException):
@@ -202,7 +205,7 @@ def main(work: Callable[[str], None]) -> None:
         write_edits(BASE, JOB.get("base", []))
         enter(root, BASE)
         work(root)
-        say("done", {"ok": True})
+        say("done", {"ok": True, "cpu_s": round(sum(os.times()[:4]), 1)})
     except NoScratch as error:
         say("done", {"ok": False, "why": str(error)})
     finally:

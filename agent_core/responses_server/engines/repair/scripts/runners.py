@@ -1,7 +1,7 @@
 """The tests of the scratch copy, pytest's or unittest's: loaded once, run as often as wanted."""
 
 # Sent as text to interpreters that may be older: short beats modern.
-# ruff: noqa: B905, PTH118
+# ruff: noqa: B905, PTH118, PTH120
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import signal
+import sys
 import time
 import unittest
 from collections.abc import Callable
@@ -18,8 +19,20 @@ from agent_core.responses_server.engines.repair.scripts import common
 from agent_core.responses_server.engines.repair.scripts.common import JOB, TimeIsUp
 
 
+def preload() -> None:
+    """Loads pytest and its plugins, but nothing of the project, so that children of this process need not."""
+    if JOB["runner"] != "pytest" or os.environ.get("PYTEST_PLUGINS"):
+        return
+    import pytest
+
+    pytest.main(["--version", "--noconftest", "-c", os.devnull, "--rootdir", os.path.dirname(common.BASE)])
+    for name, module in list(sys.modules.items()):  # a project may be a plugin itself
+        if str(getattr(module, "__file__", None) or "").startswith(common.BASE + os.sep):
+            del sys.modules[name]
+
+
 class Tests:
-    """The tests of the copy, loaded once by `load`; `run` runs some of them in this process."""
+    """The tests of the copy, loaded once by `load`; `run` runs some of them in this process, a child."""
 
     def __init__(self, base: str) -> None:
         self.base = base
@@ -28,7 +41,8 @@ class Tests:
         self.session: Any = None
 
     def load(self, args: list[str], ready: Callable[[], None]) -> None:
-        """Collects the tests, then calls `ready` while they are loaded."""
+        """Collects the tests, then calls `ready` while they are loaded. With pytest, the process ends after that: the
+        end of a session costs more than all that is wanted here. It goes on if the tests can't be collected."""
         if JOB["runner"] == "unittest":
             self._load_unittest(args)
             ready()
@@ -62,13 +76,13 @@ class Tests:
         if report.failed:
             self.broken.append(unloaded(report.nodeid, str(report.longrepr)))
 
-    def pytest_runtestloop(self, session: Any) -> bool:
+    def pytest_runtestloop(self, session: Any) -> None:
         self.session = session
         self.items = {item.nodeid: item for item in session.items}
         for item in session.items:
             item.repr_failure = lambda *ignored, **given: "failed"  # nobody reads the long form, which costs most
         self._ready()
-        return True
+        os._exit(0)
 
     def run(self, ids: list[str], limit_s: float, report: Callable[[dict[str, Any]], None], around: Any = None) -> None:
         """Runs tests in order. Each gets `limit_s` of processor time; `around(id)` is entered for each."""

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from agent_core.responses_server.engines.repair.scripts import common
-from agent_core.responses_server.engines.repair.scripts.common import JOB, fork, main, messages, say
-from agent_core.responses_server.engines.repair.scripts.runners import Tests
+from agent_core.responses_server.engines.repair.scripts.common import JOB, LOAD_S, WAIT_S, fork, main, messages, say
+from agent_core.responses_server.engines.repair.scripts.runners import Tests, preload
 
+HANGING_S = 0.5
+"""What a test that does not end is traced for, in seconds of processor time: it goes round the same lines."""
 Line = tuple[str, int]
 Report = Callable[[dict[str, Any]], None]
 
@@ -73,7 +75,7 @@ def run_each(tests: Tests, ids: list[str], limit_s: float, deadline: float, trac
     left = list(ids)
     while left and time.monotonic() < deadline:
         running = left[0]
-        for message in messages(*fork(running_all(tests, left, limit_s, traced)), quiet_s=limit_s * 3 + 5):
+        for message in messages(*fork(running_all(tests, left, limit_s, traced)), quiet_s=limit_s * 3 + WAIT_S):
             if time.monotonic() > deadline:
                 break
             running = message.get("begin", running)
@@ -102,18 +104,24 @@ def ranges(lines: dict[int, tuple[int, int]]) -> list[list[int]]:
 def survey(root: str) -> None:
     started = time.monotonic()
     deadline = started + JOB["budget_s"]
-    tests = Tests(common.BASE)
-    at_import = Recorder()
+    preload()
 
-    def ready() -> None:
-        at_import.__exit__()
-        look(tests, at_import.lines, root, started, deadline)
+    def work(report: Report) -> None:
+        tests = Tests(common.BASE)
+        at_import = Recorder()
 
-    sys.settrace(at_import._call)
-    tests.load(JOB["args"], ready)
-    sys.settrace(None)
-    if tests.session is None and JOB["runner"] != "unittest":
-        say("survey", {"tests": 0, "failed": 0, "passed": 0, "s": 0})
+        def ready() -> None:
+            at_import.__exit__()
+            look(tests, at_import.lines, root, started, deadline)
+
+        sys.settrace(at_import._call)
+        tests.load(JOB["args"], ready)
+        sys.settrace(None)
+        if tests.session is None and JOB["runner"] != "unittest":
+            say("survey", {"tests": 0, "failed": 0, "passed": 0, "s": 0})
+
+    for _ in messages(*fork(work), quiet_s=JOB["budget_s"] + LOAD_S):
+        pass
 
 
 def look(tests: Tests, at_import: set[Line], root: str, started: float, deadline: float) -> None:
@@ -146,7 +154,11 @@ def look(tests: Tests, at_import: set[Line], root: str, started: float, deadline
         say("fail", dict(failure, s=plain.get(failure["id"], {"s": 0})["s"]))
     if not failed:
         return
-    traced = run_each(tests, failed[: JOB["max_traced"]], JOB["limit_s"] * 2, deadline, traced=True)
+    chosen = failed[: JOB["max_traced"]]
+    hanging = [name for name in chosen if plain[name]["failure"]["type"] == "TimeIsUp"]
+    ending = [name for name in chosen if name not in hanging]
+    traced = run_each(tests, ending, JOB["limit_s"] * 2, deadline, traced=True)
+    traced.update(run_each(tests, hanging, HANGING_S, deadline, traced=True))
     share = quick[: JOB["max_passing"]]
     traced.update(run_each(tests, share, JOB["limit_s"] * 2, deadline, traced=True))
     counts: dict[str, dict[int, list[int]]] = {}

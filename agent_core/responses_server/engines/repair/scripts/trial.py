@@ -18,6 +18,8 @@ from typing import Any
 from agent_core.responses_server.engines.repair.scripts import common
 from agent_core.responses_server.engines.repair.scripts.common import (
     JOB,
+    LOAD_S,
+    WAIT_S,
     changed_text,
     fork,
     main,
@@ -27,7 +29,7 @@ from agent_core.responses_server.engines.repair.scripts.common import (
     stop,
     write_edits,
 )
-from agent_core.responses_server.engines.repair.scripts.runners import Tests
+from agent_core.responses_server.engines.repair.scripts.runners import Tests, preload
 from agent_core.responses_server.engines.repair.scripts.swap import Swapper
 
 Verdict = dict[str, Any]
@@ -121,6 +123,7 @@ class Trial:
             if zlib.crc32(read_text(os.path.join(common.BASE, path))[0].encode()) != crc:
                 say("stale", path)
                 return
+        preload()
         everything = list(range(len(self.candidates)))
         for message in messages(*fork(lambda report: self.warm(everything, report)), quiet_s=JOB["limit_s"] * 4 + 60):
             if "baseline" in message:
@@ -151,7 +154,9 @@ class Trial:
         def ready() -> None:
             if not all(meant(tests, name) for name in self.ids):
                 return  # files that can't be loaded need a new import each time
-            for message in messages(*fork(outcome(tests, self.ids, JOB["limit_s"])), quiet_s=JOB["limit_s"] * 4 + 5):
+            for message in messages(
+                *fork(outcome(tests, self.ids, JOB["limit_s"])), quiet_s=JOB["limit_s"] * 4 + WAIT_S
+            ):
                 report({"baseline": message})
             swapper, whole = Swapper(JOB["files"]), set(JOB["cold"])
             gc.freeze()
@@ -171,7 +176,7 @@ class Trial:
                 report({"at": at, "verdict": verdict})
                 return self.enough(at, verdict)
 
-            in_parallel(jobs, start, JOB["limit_s"] * 3 + 1, self.deadline, note)
+            in_parallel(jobs, start, JOB["limit_s"] * 3 + WAIT_S, self.deadline, note)
 
         tests.load(JOB["test_args"], ready)
 
@@ -201,7 +206,7 @@ class Trial:
             self.verdicts[at] = verdict
             return self.enough(at, verdict)
 
-        in_parallel(jobs, start, JOB["limit_s"] * 3 + 5, self.deadline, note)
+        in_parallel(jobs, start, JOB["limit_s"] * 3 + LOAD_S, self.deadline, note)
 
     def afresh(self, copy: str, args: list[str], report: Callable[[Verdict], None]) -> None:
         move_to(copy)
@@ -227,7 +232,7 @@ class Trial:
             tests.load(JOB["args"], ready)
 
         finished = False
-        for message in messages(*fork(work), quiet_s=JOB["suite_limit_s"] * 3 + 10):
+        for message in messages(*fork(work), quiet_s=JOB["suite_limit_s"] * 3 + LOAD_S):
             broken += message.get("collect", [])
             finished = finished or "finished" in message
             if "end" in message:

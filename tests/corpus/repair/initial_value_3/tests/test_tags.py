@@ -1,3 +1,4 @@
+import signal
 import unittest
 
 from tags import by_tag, common_tags, tag_cloud
@@ -6,6 +7,14 @@ ARTICLES = [("One", ["python", "web"]), ("Two", ["python"]), ("Three", ["web", "
 
 
 class TagsTest(unittest.TestCase):
+    def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
+
     def test_groups(self):
         self.assertEqual(by_tag(ARTICLES)["web"], ["One", "Three"])
 

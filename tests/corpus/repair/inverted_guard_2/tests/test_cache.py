@@ -1,3 +1,4 @@
+import signal
 import unittest
 
 from cache import LruCache
@@ -5,6 +6,12 @@ from cache import LruCache
 
 class LruCacheTest(unittest.TestCase):
     def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
         self.cache = LruCache(2)
         self.cache.put("a", 1)
         self.cache.put("b", 2)

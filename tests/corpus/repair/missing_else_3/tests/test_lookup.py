@@ -1,3 +1,4 @@
+import signal
 import unittest
 
 from inventory.lookup import Catalog
@@ -8,6 +9,12 @@ BOLT = {"number": 12, "name": "Bolt"}
 
 class CatalogTest(unittest.TestCase):
     def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
         self.catalog = Catalog([NUT, BOLT])
 
     def test_by_name(self):

@@ -1,9 +1,18 @@
+import signal
 import unittest
 
 from ledger import longest_growth, moving_average, running_totals
 
 
 class LedgerTest(unittest.TestCase):
+    def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
+
     def test_totals(self):
         self.assertEqual(running_totals([1, 2, 3]), [1, 3, 6])
 

@@ -1,3 +1,4 @@
+import signal
 import unittest
 
 from menu import depth, find, outline
@@ -9,6 +10,14 @@ MENU = [
 
 
 class MenuTest(unittest.TestCase):
+    def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
+
     def test_find(self):
         self.assertEqual(find(MENU, "a.txt"), ("File", "Recent", "a.txt"))
         self.assertIsNone(find(MENU, "Nothing"))

@@ -1,9 +1,18 @@
+import signal
 import unittest
 
 from geometry import Box
 
 
 class BoxTest(unittest.TestCase):
+    def setUp(self):
+        def stop(number, frame):
+            raise TimeoutError("the test ran for more than 5 s")
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.alarm(5)
+        self.addCleanup(signal.alarm, 0)
+
     def test_edges(self):
         box = Box(2, 3, 10, 4)
         self.assertEqual((box.right, box.bottom), (12, 7))

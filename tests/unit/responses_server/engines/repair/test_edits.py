@@ -216,6 +216,16 @@ def test_an_expected_exception_is_raised_by_a_guard() -> None:
     assert made
 
 
+def test_arguments_that_are_called_like_parameters_vouch_for_their_places() -> None:
+    """A swap is likelier where it brings names together, and less likely where it parts them."""
+    head = "def of(one, two):\n    return one - two\n\n\ndef f(one, two):\n    return of("
+
+    def prior(given: str, swapped: str) -> float:
+        return max(offer.prior for offer, made in offers(f"{head}{given})\n") if made == f"{head}{swapped})\n")
+
+    assert prior("two, one", "one, two") > prior("1, one + 2", "one + 2, 1") > prior("one, two", "two, one")
+
+
 def test_formatting_around_an_edit_stays() -> None:
     wrong = "def f( a,b ):\n    # why\n    return (a   <  b)   # so\n"
     assert "def f( a,b ):\n    # why\n    return (a   <=  b)   # so\n" in [made for _, made in offers(wrong)]

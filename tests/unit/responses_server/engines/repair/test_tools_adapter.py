@@ -26,7 +26,7 @@ from agent_core.responses_server.engines.repair.actions import (
     Search,
     TestRun,
 )
-from agent_core.responses_server.engines.repair.tools_adapter import find_tools
+from agent_core.responses_server.engines.repair.tools_adapter import find_tools, read_checks
 from tests.support.repair_tools import CodexTools, LooplineTools
 
 ODD = "tab\there \"quotes\" \\back $HOME `tick` 'single' é\n"
@@ -181,6 +181,20 @@ def test_only_what_is_understood_is_used() -> None:
     only_files = LooplineTools(Path(), without=("list", "search", "shell", "patch"))
     assert set(find_tools(only_files.specs).by_role) == set(names)
     assert find_tools(only_files.specs).can_work
+
+
+def test_a_report_that_the_client_could_not_read() -> None:
+    """Then the runner's own closing line counts; where there is none, the run did not get through."""
+    head = "checks: status=error failed=? passed=? errors=? skipped=? runner=pytest command=python -m pytest"
+    for closing, wanted in (
+        ("4 passed in 0.77s", ("passed", 0, 4)),
+        ("3 failed, 1 passed in 0.74s", ("failed", 3, 1)),
+        ("1 error in 0.12s", ("failed", 1, 0)),
+        ("timed out after 120 s", ("error", 0, None)),
+    ):
+        run = read_checks(f"{head}\n....\n{closing}")
+        assert isinstance(run, TestRun)
+        assert (run.status, run.failed, run.passed) == wanted
 
 
 def test_outputs_of_every_kind_are_survived() -> None:
