@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent_core.agent.archive import Archive, Entry
+from agent_core.agent.archive import Archive, Entry, first_words
 from agent_core.agent.history import History
 from agent_core.agent.updates import Update
 from agent_core.clock import new_id
@@ -321,8 +321,12 @@ def _approval(session: str, info: ApprovalInfo) -> Approval:
 def _stored_turns(history: History) -> list[Asked]:
     """Turns of earlier processes; one that never ended was interrupted."""
     found: dict[str, Asked] = {}
+    titles = first_words(history)
     for record in history.turns:
-        asked = found.setdefault(record.turn, Asked(turn=record.turn, title="", task="", started=""))
+        if record.turn not in found:
+            title = titles.get(record.turn, "")
+            found[record.turn] = Asked(turn=record.turn, title=title, task=title, started="")
+        asked = found[record.turn]
         ended = record.status in ("completed", "failed", "cancelled")
         asked.status, asked.text = msgspec.convert(record.status if ended else "interrupted", TurnStatus), record.text
     return list(found.values())

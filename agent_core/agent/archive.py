@@ -5,10 +5,12 @@ The owner of a session's file is its host; what a process hosts is only looked a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from agent_core.agent.calls import role_of, text_of
 from agent_core.agent.checkpoints_store import forget
 from agent_core.agent.history import History, SessionHeader, TitleRecord
 from agent_core.clock import new_id
@@ -17,8 +19,8 @@ from agent_core.errors import StateError, UsageError
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as listed. `turns` counts them, `status` is how the last ended ("" without one), `problem` says why a
-    file can't be read, else ""."""
+    """A session as listed. `title` is the user's, else the first line of what was asked first. `turns` counts them,
+    `status` is how the last ended ("" without one), `problem` says why a file can't be read, else ""."""
 
     id: str
     title: str = ""
@@ -107,7 +109,7 @@ class Archive:
         last = history.turns[-1] if history.turns else None
         return Entry(
             id=header.id,
-            title=history.title,
+            title=history.title or next(iter(first_words(history).values()), ""),
             created=header.created,
             model=header.model,
             roots=header.roots,
@@ -116,6 +118,15 @@ class Archive:
             status="" if last is None else "running" if last.status == "started" and pid else _ended(last.status),
             host_pid=pid,
         )
+
+
+def first_words(history: History) -> Mapping[str, str]:
+    """By turn, oldest first: the first line of what the user said first in it."""
+    found: dict[str, str] = {}
+    for item, turn in zip(history.items.raw(0), history.turn_of, strict=True):
+        if turn not in found and role_of(item) == "user":
+            found[turn] = text_of([item]).strip().split("\n", 1)[0][:200]
+    return found
 
 
 def _ended(status: str) -> str:

@@ -188,7 +188,8 @@ async def test_a_stored_session_is_resumed_by_a_new_process(pair: Pair, root: Pa
     await pair.host.until(pair.host.ended.is_set)
     listed = (await pair.other.command("loopline.session.list", {}))["sessions"]
     assert [(found["sessionId"], found["state"]) for found in listed] == [(session, "stored")]
+    assert listed[0]["title"] == steps({"text": "one"})
     found = await pair.other.command("loopline.session.resume", {"sessionId": session})
-    assert found["state"] == "live"
+    assert found["state"] == "live" and [turn["title"] for turn in found["turns"]] == [steps({"text": "one"})]
     again = await pair.other.turn(steps({"text": "two"}), sessionId=session)
     assert again["text"] == "two"

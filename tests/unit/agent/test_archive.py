@@ -56,7 +56,7 @@ def test_a_title_is_kept_and_the_last_one_counts(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     archive.rename("sess_a", "first")
     archive.rename("sess_a", "  second  ")
-    assert archive.load("sess_a").title == "second"
+    assert archive.load("sess_a").title == "second" and archive.entries()[0].title == "second"
     assert archive.load("sess_a").items.raw(0) == ITEMS
     with pytest.raises(UsageError):
         archive.rename("sess_a", "  ")
