@@ -7,6 +7,7 @@ constant time and never logged.
 from __future__ import annotations
 
 import hmac
+import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -16,6 +17,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_core.responses_server.http.replies import error_body, send_reply
 from agent_core.responses_server.settings import ApiKey
+
+log = logging.getLogger(__name__)
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Answered without a key (but not under a foreign Host)."""
@@ -74,6 +77,7 @@ class AuthMiddleware:
             name = self._guard.key_name(_header(scope, b"authorization"))
             if name is None:
                 self._guard.refused["key"] += 1
+                log.info("no or a wrong key", extra={"fields": {"transport": scope["type"]}})
                 body = error_body("invalid_api_key", "No or a wrong API key: send 'Authorization: Bearer KEY'.")
                 headers = [(b"www-authenticate", b"Bearer")]
                 await send_reply(scope, receive, send, HTTPStatus.UNAUTHORIZED, body, headers)

@@ -12,7 +12,7 @@ import logging
 import msgspec
 
 from agent_core.clock import Clock
-from agent_core.errors import StateError
+from agent_core.errors import Retry, ServiceError, StateError
 from agent_core.responses_server.ledger.port import Account, Intent, Ledger, Status
 from agent_core.responses_server.limits import Limits
 from agent_core.responses_server.metrics.counters import Counters
@@ -24,6 +24,10 @@ from agent_core.telemetry.prices import PriceTable
 from agent_core.wire.response import Usage
 
 log = logging.getLogger(__name__)
+
+
+LEDGER_PAUSE_S = 5.0
+"""The pause asked of clients while the ledger can't be written (a full disk)."""
 
 
 class Bill(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,7 +70,7 @@ class Settlement:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def admit(self, response_id: str, *, key: str, model: str, connection: str, lane: str | None) -> Intent:
-        """The intent row of a response whose first event may leave then. Raises StateError if it can't be written."""
+        """The intent of a response, whose first event may leave then. Raises ServiceError if it can't be written."""
         intent = Intent(
             response_id=response_id,
             key=key,
@@ -76,7 +80,17 @@ class Settlement:
             admitted_us=self._clock.wall_ns() // 1000,
             process=self._emitter.source,
         )
-        self.ledger.admit(intent)
+        try:
+            self.ledger.admit(intent)
+        except StateError as error:
+            log.error("no response is admitted: %s", error.message)
+            raise ServiceError(
+                "The service can't take requests now; it is not your request.",
+                code="server_is_overloaded",
+                status=503,
+                retry=Retry.BACKOFF,
+                retry_after_s=LEDGER_PAUSE_S,
+            ) from None
         return intent
 
     def refused(self, code: str) -> None:

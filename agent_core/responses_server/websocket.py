@@ -133,6 +133,7 @@ class _Connection:
         await self._receive()  # websocket.connect
         await self._asgi_send({"type": "websocket.accept"})
         self._service.opened(self)
+        opened_s = self._service.now_s()
         watch = asyncio.create_task(watch_time(self._machine, self._service.now_s, self._changed, self._perform))
         try:
             await self._read()
@@ -143,6 +144,8 @@ class _Connection:
             await asyncio.gather(watch, *self._tasks, return_exceptions=True)
             for name in self._names:
                 self._service.retention.drop((self.id, name))
+            fields = {"connection": self.id, "key": self._owner, "age_s": round(self._service.now_s() - opened_s, 3)}
+            log.info("connection closed", extra={"fields": fields})
 
     async def drain(self) -> None:
         for answer in self._running.values():

@@ -34,7 +34,7 @@ class Contexts:
     async def input_tokens(self, request: Request) -> Response:
         """How many tokens the input of a create with this body would have."""
         try:
-            create = read_create_body(await read_body(request.receive))
+            create = read_create_body(await self._admitted(request))
             prompt = await self._prompt(request, create)
         except LooplineError as error:
             return told(error)
@@ -43,7 +43,7 @@ class Contexts:
     async def compact(self, request: Request) -> Response:
         """The context compacted: the user's messages as they are, and one compaction item that stands for all."""
         try:
-            create = read_create_body(await read_body(request.receive))
+            create = read_create_body(await self._admitted(request))
             if create.model is None:
                 raise WireError("Missing required parameter: 'model'.", param="model")
             prompt = await self._prompt(request, create)
@@ -51,6 +51,7 @@ class Contexts:
             return told(error)
         made = compact(prompt.context.items)
         tokens = await self._service.pipeline.renderer.count(made.digest)
+        self._service.limits.charge(owner_of(request.scope), prompt.size + tokens)
         body = {
             "id": new_id("cmpr"),
             "object": "response.compaction",
@@ -61,6 +62,13 @@ class Contexts:
             ),
         }
         return as_json(body)
+
+    async def _admitted(self, request: Request) -> bytes:
+        """The body, if its key may ask once more. Raises ServiceError, WireError, ConnectionLost."""
+        body = await read_body(request.receive)
+        if (refusal := self._service.limits.admit(owner_of(request.scope))) is not None:
+            raise refusal
+        return body
 
     async def _prompt(self, request: Request, create: ResponseCreate) -> steps.Prompt:
         """The rendered context of a create. Raises what a create would be refused with."""

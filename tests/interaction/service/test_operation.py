@@ -99,6 +99,14 @@ async def test_requests_above_the_limit_over_websocket_are_told_in_their_lane() 
             assert 1 <= int(error["error"]["headers"]["retry-after"]) <= 60
 
 
+async def test_questions_about_a_context_count_as_requests() -> None:
+    with running_service(key_limits=KeyLimits(requests_per_minute=1)) as running:
+        async with http_client(running) as client:
+            statuses = [(await client.post(f"/responses/{way}", json=CALL)).status_code for way in
+                        ("input_tokens", "input_tokens", "compact")]  # fmt: skip
+    assert statuses == [200, 429, 429]
+
+
 async def test_connections_above_the_limit_are_refused_before_the_upgrade() -> None:
     with running_service(key_limits=KeyLimits(connections=1)) as running:
         async with connected(running) as socket:
@@ -222,6 +230,20 @@ async def test_a_refused_request_is_no_admitted_response() -> None:
         assert await on_loop_of(running, "totals") == {}
 
 
+async def test_nothing_is_answered_that_could_not_be_accounted_for(tmp_path: Path) -> None:
+    (tmp_path / "ledger.intents").write_text("in the way of the folder")
+    with running_service(state_dir=tmp_path) as running:
+        async with connected(running) as socket:
+            error = await socket.call(input="go")
+            assert (error["type"], error["status"], error["error"]["code"]) == ("error", 503, "server_is_overloaded")
+            assert error["error"]["headers"]["retry-after"] == "5"
+            assert str(tmp_path) not in json.dumps(error)
+            (tmp_path / "ledger.intents").unlink()
+            await socket.response(input="go")
+        answer = await post(running)
+        assert answer.status_code == 200
+
+
 async def test_a_signal_settles_what_ran(tmp_path: Path) -> None:
     state = tmp_path / "state"
     rollout = tmp_path / "rollout.json"
@@ -250,6 +272,7 @@ async def test_the_log_has_a_line_per_response_and_nothing_that_was_said(tmp_pat
         assert child.process.stderr is not None
         said = (await child.process.stderr.read()).decode()
     lines = [json.loads(line) for line in said.splitlines()]
+    assert [line["key"] for line in lines if line["event"] == "connection closed"] == ["test"]
     (line,) = [line for line in lines if line["event"] == "response"]
     assert (line["response_id"], line["key"], line["status"]) == (response["id"], "test", "completed")
     assert line["input_tokens"] == response["usage"]["input_tokens"]
