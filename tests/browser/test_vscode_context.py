@@ -19,20 +19,25 @@ from tests.support.web_browser import chromium
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
 MANY, AT_ONCE = 5_000, 250
-SLOWEST_FRAME_MS = 400
-"""While scrolling, 19 of 20 frames; on a machine that does other things besides. Not virtual it takes seconds."""
+FRAME_MS = 60.0
+"""What half of the frames may take while the wheel turns; a list of 5,000 drawn items takes many times that."""
 SCROLL = """async () => {
-    const log = document.getElementById('transcript'), took = [];
-    let last = performance.now();
-    for (let step = 0; step < 60; step++) {
-        log.scrollTop = log.scrollHeight * ((step * 37) % 60) / 60;
-        await new Promise(requestAnimationFrame);
-        const now = performance.now();
-        took.push(now - last);
-        last = now;
+    const log = document.getElementById('transcript');
+    async function frames(act) {
+        const took = [];
+        let last = performance.now();
+        for (let step = 0; step < 60; step++) {
+            act(step);
+            await new Promise(requestAnimationFrame);
+            const now = performance.now();
+            took.push(now - last);
+            last = now;
+        }
+        return took.sort((a, b) => a - b);
     }
-    took.sort((a, b) => a - b);
-    return { p95: took[57], nodes: document.querySelectorAll('*').length };
+    const wheel = await frames(() => { log.scrollTop -= 240; });
+    const far = await frames((step) => { log.scrollTop = log.scrollHeight * ((step * 37) % 60) / 60; });
+    return { wheel: wheel[30], far: far[30], nodes: document.querySelectorAll('*').length };
 }"""
 
 
@@ -95,5 +100,5 @@ async def test_a_transcript_of_5_000_items_stays_smooth(
         await expect(view.ends("completed")).to_be_visible(timeout=120_000)
         await expect(view.items("text").last).to_contain_text("All read.")
         found = await view.frame.evaluate(SCROLL)
-        assert found["p95"] < SLOWEST_FRAME_MS, found
-        assert found["nodes"] < 12_000, found
+        assert found["wheel"] < FRAME_MS, found
+        assert found["nodes"] < 5_000, found
