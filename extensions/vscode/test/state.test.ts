@@ -107,6 +107,15 @@ test('a window that comes back in mid-turn shows what was, and goes on', () => {
   assert.equal(session(app).hosting, 'attached');
 });
 
+test('turns of a transcript end where they ended', () => {
+  const entries = [{ ...ENTRIES[0]!, turnId: 'old' }, { ...ENTRIES[1]!, turnId: 'old' }, { kind: 'user' as const, text: 'next', index: 2, turnId: 't' }];
+  const app = fold({ type: 'local.transcript', sessionId: 's', entries, more: false }, { type: 'local.session', session: {
+    sessionId: 's', state: 'live', turns: [{ turnId: 'old', title: 'fix it', status: 'interrupted' }, { turnId: 't', title: 'next', status: 'running' }] } });
+  assert.deepEqual(session(app).items.map((item) => item.kind), ['user', 'tool', 'end', 'user']);
+  reduce(app, BEGAN);
+  assert.equal(items(app, 'user').length, 2);
+});
+
 test('older pages go before, and nothing is shown twice', () => {
   const app = fold(BEGAN, TOOL, { type: 'local.transcript', sessionId: 's', entries: ENTRIES, more: true });
   assert.equal(items(app, 'tool').length, 1);

@@ -59,6 +59,8 @@ export class Actions {
   }
 
   async undo(turnId?: string): Promise<void> {
+    const { session } = this.store;
+    if (turnId === undefined && session !== undefined && session.turns.length === 0) await this.resume(session.sessionId);
     const turns = this.store.session?.turns ?? [];
     const wanted = turnId ?? turns.findLast((turn) => turn.undone === undefined && turn.status !== 'running')?.turnId;
     if (wanted === undefined) void vscode.window.showInformationMessage('Loopline: there is no turn to undo.');
@@ -90,9 +92,12 @@ export class Actions {
   }
 
   async resume(sessionId: string): Promise<void> {
+    const known = this.store.app.states[sessionId]?.items ?? [];
+    // the server tells anew how a running turn stands, so what is half said here is dropped
+    if (known.some((item) => item.kind === 'text' && !item.done)) this.store.put({ type: 'local.forget', sessionId });
+    if ((this.store.app.states[sessionId]?.items.length ?? 0) === 0) await this.older(sessionId);
     const session = await this.ask('loopline.session.resume', { sessionId });
     if (session === undefined) return;
-    if ((this.store.app.states[sessionId]?.items.length ?? 0) === 0) await this.older(sessionId);
     this.store.put({ type: 'local.session', session }, { type: 'local.show', sessionId });
     await this.list();
   }

@@ -55,7 +55,8 @@ export interface NoticeItem extends Common {
 export interface EndItem extends Common {
   kind: 'end';
   status: TurnStatus;
-  durationMs: number;
+  /** undefined: the turn ended before this window came, so what it changed is not known here. */
+  durationMs?: number;
 }
 
 export type Item = UserItem | TextItem | ToolItem | ApprovalItem | NoticeItem | EndItem;

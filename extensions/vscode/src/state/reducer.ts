@@ -251,9 +251,17 @@ function takeSession(session: SessionState, said: Session): Change {
     turn.status = told.status;
     const known = session.items.some((item) => item.turnId === told.turnId);
     if (told.status === 'running' && !known && told.title !== '') linkTask(session, told.turnId, told.title);
+    if (told.status !== 'running' && told.status !== 'queued' && known) closeTurn(session, told.turnId, told.status);
   }
   for (const approval of said.approvals ?? []) openApproval(session, approval);
   return { sessionId: session.sessionId, items: [], all: true };
+}
+
+/** A turn of the transcript that ended before anybody here saw it. */
+function closeTurn(session: SessionState, turnId: string, status: TurnState['status']): void {
+  const last = session.items.findLastIndex((item) => item.turnId === turnId);
+  if (session.items[last]?.kind === 'end' || session.items.some((item) => item.kind === 'end' && item.turnId === turnId)) return;
+  session.items.splice(last + 1, 0, { kind: 'end', key: `x${turnId}`, turnId, status });
 }
 
 /** Say which turn the newest task of the transcript belongs to, or show it if the transcript does not hold it yet. */
@@ -283,7 +291,7 @@ function takeTranscript(session: SessionState, entries: readonly Entry[], more: 
 
 function itemOfEntry(entry: Entry): Item {
   const key = `e${entry.index}`;
-  const turnId = 'turnId' in entry && typeof entry.turnId === 'string' ? entry.turnId : '';
+  const turnId = entry.turnId ?? '';
   if (entry.kind === 'user') return { kind: 'user', key, turnId, text: entry.text, fate: 'task' };
   if (entry.kind === 'assistant') return { kind: 'text', key, turnId, text: entry.text, done: true };
   return {

@@ -150,8 +150,8 @@ function end(item: EndItem, session: SessionState, page: Page): HTMLElement[] {
     h('span', { class: 'sign', 'aria-hidden': 'true' }, sign),
     h('span', {}, item.status),
     h('span', { class: 'change' }, change),
-    h('span', { class: 'number' }, item.durationMs > 0 ? showMs(item.durationMs) : ''),
-    files.length > 0 && turn?.undone === undefined && button('Undo', () => page.send({ type: 'undo', turnId: item.turnId }),
+    h('span', { class: 'number' }, (item.durationMs ?? 0) > 0 ? showMs(item.durationMs) : ''),
+    (files.length > 0 || item.durationMs === undefined) && turn?.undone === undefined && button('Undo', () => page.send({ type: 'undo', turnId: item.turnId }),
       { class: 'quiet', 'data-id': `undo-${item.key}`, 'aria-label': 'Undo the changes of this turn' }));
   if (turn?.undone === undefined) return [line];
   const { restored, conflicts, undoId } = turn.undone;
