@@ -8,6 +8,8 @@ client.py     the agent's way to the model against a minimal client and peers; c
               client_drivers.py, client_peer_openai.py and client_peer_codex.py ask
 rollout.py    one recorded rollout of 40 calls, five ways, at three speeds and three round trips: rollout_ways.py asks
               by lean_client.py, delay_proxy.py adds the way, rollout_shares.py says what is saved where
+flatness.py   a call's cost at growing histories; ablation.py, what each mechanism of the service gives;
+              flatness_calls.py asks for both
 capacity.py   memory of idle connections, and small calls beside large ones; capacity_load.py asks
 llama.py      a local model: a lane's next turn against a stateless call
 serving.py    `loopline serve` as a process, for scenarios

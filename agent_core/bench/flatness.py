@@ -2,6 +2,7 @@
 
 WebSocket lanes, stateless HTTP with and without the cache of rendered texts, and a bare socket server that plays the
 same events, all in one run, call by call in turn. The model answers at once, so what is left is the service's own work.
+Of latencies the lower quartile is told, of CPU times the median: who else runs on the machine delays most of the calls.
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ import msgspec
 
 from agent_core.bench.client_service import Plan
 from agent_core.bench.figures import Figure
-from agent_core.bench.flatness_calls import Conversation, Cost, Lane, Stateless, delta, history, in_turn
+from agent_core.bench.flatness_calls import (
+    Conversation,
+    Cost,
+    Lane,
+    Stateless,
+    delta,
+    history,
+    in_turn,
+    typical,
+)
 from agent_core.bench.scale import quick
 from agent_core.bench.serving import serving
 
@@ -98,18 +108,18 @@ def report(scale: Scale, sizes: list[int], found: Found) -> Iterator[Figure]:
     least, bare = scale.histories[0], found[BARE, 0]
     for what, title in (("first", "first event"), ("first_cpu", "CPU up to the first event"), ("cpu", "CPU of a call")):
         if what != "first_cpu":
-            yield Figure(name=f"flatness, {title}, {BARE}", value=_median(bare, what), unit="ms", runs=len(bare))
+            yield Figure(name=f"flatness, {title}, {BARE}", value=typical(bare, what), unit="ms", runs=len(bare))
         for way in (WS, HTTP, PLAIN):
             for tokens, size in zip(scale.histories, sizes, strict=True):
                 against: list[tuple[str, float]] = []
                 if tokens != least:
-                    against.append((f"{least:,} tokens", _median(found[way, least], what)))
+                    against.append((f"{least:,} tokens", typical(found[way, least], what)))
                 if way != WS:
-                    against.append(("the same over WebSocket", _median(found[WS, tokens], what)))
+                    against.append(("the same over WebSocket", typical(found[WS, tokens], what)))
                 elif what == "first_cpu":
-                    against.append((f"all CPU of {BARE} for two events", _median(found[BARE_WARM, 0], "cpu")))
+                    against.append((f"all CPU of {BARE} for two events", typical(found[BARE_WARM, 0], "cpu")))
                 else:
-                    against.append((BARE, _median(bare, what)))
+                    against.append((BARE, typical(bare, what)))
                 name = f"flatness, {title}, {way}, {tokens:,} tokens"
                 yield from _compared(name, found[way, tokens], what, against, f"{size:,} tokens in truth")
     for way in (WS, HTTP, PLAIN):
@@ -117,7 +127,7 @@ def report(scale: Scale, sizes: list[int], found: Found) -> Iterator[Figure]:
             costs = found[way, tokens]
             yield Figure(
                 name=f"flatness, up to the last event, {way}, {tokens:,} tokens",
-                value=_median(costs, "whole"),
+                value=typical(costs, "whole"),
                 unit="ms",
                 runs=len(costs),
                 note="; ".join(f"{stage} {_stage(costs, stage):.3f}" for stage in STAGES),
@@ -125,14 +135,10 @@ def report(scale: Scale, sizes: list[int], found: Found) -> Iterator[Figure]:
 
 
 def _compared(name: str, costs: list[Cost], what: str, against: list[tuple[str, float]], note: str) -> Iterator[Figure]:
-    value = _median(costs, what)
+    value = typical(costs, what)
     for whom, base in against:
         ratio = value / base if base else None
         yield Figure(name=name, value=value, unit="ms", against=whom, ratio=ratio, runs=len(costs), note=note)
-
-
-def _median(costs: list[Cost], what: str) -> float:
-    return float(statistics.median(getattr(cost, what) for cost in costs))
 
 
 def _stage(costs: list[Cost], stage: str) -> float:

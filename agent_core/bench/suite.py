@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from agent_core import __version__
-from agent_core.bench import capacity, client, emitting, llama, rollout, startup
+from agent_core.bench import ablation, capacity, client, emitting, flatness, llama, rollout, startup
 from agent_core.bench.figures import Figure, write
 from agent_core.errors import UsageError
 
@@ -24,6 +24,8 @@ SCENARIOS: Mapping[str, Scenario] = {
     "emitting": emitting.measure,
     "client": client.measure,
     "rollout": rollout.measure,
+    "flatness": flatness.measure,
+    "ablation": ablation.measure,
     "capacity": capacity.measure,
     "llama": llama.measure,
 }
