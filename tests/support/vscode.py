@@ -20,7 +20,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.cli import environment
 from tests.support.vscode_install import Editor
-from tests.support.web_browser import SCREENS
+from tests.support.web_browser import CACHE, SCREENS
 
 START_S = 60.0
 INSTALL_S = 60.0
@@ -64,8 +64,9 @@ class CodeServer:
 
     @property
     def env(self) -> dict[str, str]:
-        """Of the editor and of all that it starts: nothing of this machine's settings, no gallery."""
-        env = environment(self.home, HOME=str(self.home / "home"))
+        """Of the editor and of all that it starts: nothing of this machine's settings, no gallery. What pip fetches
+        for the server is kept between runs."""
+        env = environment(self.home, HOME=str(self.home / "home"), PIP_CACHE_DIR=str(CACHE / "pip"))
         env.pop("PYTHONPATH")
         return {**env, "EXTENSIONS_GALLERY": json.dumps({"serviceUrl": "http://127.0.0.1:9"})}
 
