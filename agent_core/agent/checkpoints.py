@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager, contextmanager
 from agent_core.agent.checkpoints_scan import Key, Seen, Tree, scan
 from agent_core.agent.checkpoints_store import MadeFolder, NotCovered, Side, Step, Store, Void
 from agent_core.tools.disk import digest_of
-from agent_core.tools.workspace import Location, Workspace
+from agent_core.tools.roots import Location
+from agent_core.tools.workspace import Workspace
 
 TOO_LARGE = "what commands changed: the workspace is too large to look at around each"
 

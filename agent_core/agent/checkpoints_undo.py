@@ -19,7 +19,8 @@ from agent_core.agent.checkpoints_store import MAX_OBJECT_BYTES, Side, Step
 from agent_core.errors import ToolError
 from agent_core.tools import disk, text
 from agent_core.tools.merge import merge
-from agent_core.tools.workspace import Location, TextFile, Workspace
+from agent_core.tools.roots import Location
+from agent_core.tools.workspace import TextFile, Workspace
 
 GONE = "it is gone"
 TAKEN = "there is a new file of that name"

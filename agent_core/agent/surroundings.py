@@ -14,7 +14,8 @@ from agent_core.agent.git_state import GitState, read_git
 from agent_core.errors import LooplineError, ToolError
 from agent_core.tools.diagnostics import Diagnostic, DiagnosticSource
 from agent_core.tools.outside import outside_changes
-from agent_core.tools.workspace import Documents, Workspace, shown_path
+from agent_core.tools.roots import shown_path
+from agent_core.tools.workspace import Documents, Workspace
 
 HOST_LIMIT_S = 2.0
 _WORDS: Mapping[str, str] = {"?": "untracked", "A": "added", "D": "deleted", "M": "modified", "T": "changed type",

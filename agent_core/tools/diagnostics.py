@@ -9,7 +9,8 @@ import msgspec
 
 from agent_core.tools import schema
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
-from agent_core.tools.workspace import Workspace, shown_path
+from agent_core.tools.roots import shown_path
+from agent_core.tools.workspace import Workspace
 
 MAX_SHOWN = 200
 Severity = Literal["error", "warning", "information", "hint"]

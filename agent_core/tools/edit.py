@@ -10,9 +10,10 @@ from agent_core.tools import schema
 from agent_core.tools.diffs import Diff, diff
 from agent_core.tools.near_miss import explain_miss
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
+from agent_core.tools.roots import Location
 from agent_core.tools.text import View, split_lines, to_newlines
 from agent_core.tools.transaction import FileChange, apply
-from agent_core.tools.workspace import Location, TextFile, Workspace
+from agent_core.tools.workspace import TextFile, Workspace
 
 MAX_SHOWN_CHARACTERS = 16_000
 

@@ -9,9 +9,10 @@ from agent_core.errors import ToolError
 from agent_core.tools import schema
 from agent_core.tools.background import Job, off_loop
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
+from agent_core.tools.roots import Location, shown_path
 from agent_core.tools.text import split_lines
 from agent_core.tools.walk import walk
-from agent_core.tools.workspace import Location, TextFile, Workspace, shown_path
+from agent_core.tools.workspace import TextFile, Workspace
 
 MAX_ENTRIES = 1000
 DEFAULT_DEPTH = 2

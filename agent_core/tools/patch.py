@@ -14,9 +14,10 @@ from agent_core.tools.edit import MAX_SHOWN_CHARACTERS, check_base, edited
 from agent_core.tools.patch_format import FilePatch, read_patch
 from agent_core.tools.patch_match import patched
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
+from agent_core.tools.roots import Location
 from agent_core.tools.text import UTF8, Encoding
 from agent_core.tools.transaction import FileChange, apply
-from agent_core.tools.workspace import Location, TextFile, Workspace
+from agent_core.tools.workspace import TextFile, Workspace
 
 
 class _Draft(msgspec.Struct):

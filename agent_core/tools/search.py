@@ -11,9 +11,10 @@ from agent_core.tools import schema
 from agent_core.tools.pattern import plain_text, required_text
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.processes import Processes
+from agent_core.tools.roots import Location, shown_path
 from agent_core.tools.scan import Found, Limits, Query, Start, expand_braces, glob_spec
 from agent_core.tools.search_engine import FIRST_LOOK_S, SearchEngine, find_ripgrep
-from agent_core.tools.workspace import Location, Workspace, shown_path
+from agent_core.tools.workspace import Workspace
 
 SEARCH_LIMIT_S = 10.0
 

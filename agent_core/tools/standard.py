@@ -11,6 +11,7 @@ from agent_core.tools.edit import EditTool
 from agent_core.tools.environment import command_environment
 from agent_core.tools.files import ListTool, ReadTool
 from agent_core.tools.handles import Handles, ProcessTool
+from agent_core.tools.open_documents import OpenDocumentsTool
 from agent_core.tools.patch import PatchTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
@@ -57,8 +58,10 @@ def standard_toolbox(
         ShellTool(workspace, commands, processes, handles),
         ChecksTool(workspace, commands, processes, python=python, use_venv=trusted or use_venv),
         DiagnosticsTool(workspace, diagnostics),
-        PlanTool(),
     ]
+    if workspace.documents is not None:
+        tools.append(OpenDocumentsTool(workspace, workspace.documents))
+    tools.append(PlanTool())
     closing: list[Closing] = [*([handles] if handles is not None else []), processes, own]
     if sandbox is not None:
         closing.append(sandbox)

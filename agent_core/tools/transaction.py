@@ -13,7 +13,8 @@ import msgspec
 
 from agent_core.errors import ToolError
 from agent_core.tools import text
-from agent_core.tools.workspace import Location, TextFile, Workspace
+from agent_core.tools.roots import Location
+from agent_core.tools.workspace import TextFile, Workspace
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,19 +1,13 @@
-"""The workspace: the folders that tools may touch, and the texts in them.
+"""The workspace: the texts below the roots.
 
-Owns: which paths belong (links resolved, confined to the roots), what the model has seen of each file, and the rule
-that a write needs the base it was made from. Open buffers of a host come in through `Documents`; without one, disk is
-all.
+Owns: what the model has seen of each file, and the rule that a write needs the base it was made from. Open buffers of a
+host come in through `Documents`; without one, disk is all.
 """
-
-# Plain strings: resolving is on the way of each read.
-# ruff: noqa: PTH112, PTH117, PTH118, PTH119
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import re
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +21,7 @@ from agent_core.errors import ToolError
 from agent_core.tools import disk, text
 from agent_core.tools.changes import Change, Changes
 from agent_core.tools.ignore import OWN_IGNORE_FILE, closed
+from agent_core.tools.roots import Location, Roots
 from agent_core.tools.secret_names import SecretRules
 
 MAX_TEXT_BYTES = 4_000_000
@@ -37,8 +32,6 @@ INLINE_BYTES = 256_000
 
 REMEMBERED_TEXTS = 256
 REMEMBERED_CHARACTERS = 64_000
-
-_UNSHOWABLE = re.compile(r'[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|^"')
 
 
 class OpenDocument(msgspec.Struct, frozen=True):
@@ -75,23 +68,6 @@ class Recorder(Protocol):
         """That write did not happen."""
 
 
-class Location(msgspec.Struct, frozen=True):
-    """A resolved path: `root` and `relative` ("" for the root itself) hold no links. People and models see `shown`."""
-
-    root: str
-    relative: str
-    shown: str
-
-    @property
-    def path(self) -> Path:
-        return Path(self.root, self.relative)
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What tells one place from another, however it is shown."""
-        return self.root, self.relative
-
-
 class TextFile(msgspec.Struct, frozen=True):
     """A file's text and everything needed to write it back. `version` None: from disk. `digest` names the content."""
 
@@ -104,8 +80,8 @@ class TextFile(msgspec.Struct, frozen=True):
     unsaved: bool = False
 
 
-class Workspace:
-    """`roots` are folders; the first is where commands run. Raises ToolError `no_such_root` if one is missing."""
+class Workspace(Roots):
+    """The roots with the texts in them."""
 
     def __init__(
         self,
@@ -115,48 +91,16 @@ class Workspace:
         secrets: SecretRules | None = None,
         max_text_bytes: int = MAX_TEXT_BYTES,
     ) -> None:
-        self.roots: tuple[str, ...] = ()
-        self.change_roots(roots)
+        super().__init__(roots)
         self.max_text_bytes = max_text_bytes
         self.changes = Changes()
         self.recorder: Recorder | None = None
-        self._documents = documents
+        self.documents = documents
+        """Open buffers of the host; None without one."""
         self.secrets = secrets or SecretRules()
         self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
         self._made_folders: dict[tuple[str, str], tuple[str, ...]] = {}
         self._seen: OrderedDict[tuple[str, str], tuple[bytes, str]] = OrderedDict()
-
-    @property
-    def root(self) -> Path:
-        """The first root."""
-        return Path(self.roots[0])
-
-    def change_roots(self, roots: Sequence[Path | str]) -> None:
-        """From now on only these count; files below a root that is gone can be neither read nor written."""
-        if not roots:
-            raise ToolError("a workspace needs at least one folder", code="no_such_root")
-        self.roots = tuple(_real_directory(root) for root in roots)
-
-    def resolve(self, given: str) -> Location:
-        """Where `given` (relative to a root, or absolute inside one) really is. It need not exist.
-
-        Raises ToolError `outside` for anything that leads out of the roots, also through links.
-        """
-        path = _unquoted(given)
-        if "\0" in path:
-            raise ToolError("a path can't hold a NUL character", code="bad_path")
-        try:
-            real = os.path.realpath(self._absolute(path))
-        except OSError as error:
-            raise ToolError(f"{given[:200]}: {os.strerror(error.errno or 0).lower()}", code="bad_path") from error
-        for root in self.roots:
-            if real == root:
-                return Location(root, "", self._shown(root, ""))
-            prefix = root if root.endswith("/") else root + "/"
-            if real.startswith(prefix):
-                relative = real[len(prefix) :]
-                return Location(root, relative, self._shown(root, relative))
-        raise ToolError(f"{given} is outside the workspace", code="outside")
 
     def check_open(self, at: Location) -> None:
         """Raises ToolError `secret` for names of keys and passwords, `closed` for what `.looplineignore` names."""
@@ -169,8 +113,8 @@ class Workspace:
         """The file's text: from the host's open buffer, else from disk. Raises ToolError with the reason."""
         at = self.resolve(given) if isinstance(given, str) else given
         self.check_open(at)
-        if self._documents is not None:
-            document = self._documents.get(str(at.path))
+        if self.documents is not None:
+            document = self.documents.get(str(at.path))
             if document is not None and (document.unsaved or await self._same_on_disk(at, document)):
                 return self._from_buffer(at, document)
         return await self._from_disk(at)
@@ -216,13 +160,9 @@ class Workspace:
 
     def open_texts(self) -> dict[str, str]:
         """Texts of the host's buffers that differ from disk, by absolute path; empty without a host."""
-        if self._documents is None:
+        if self.documents is None:
             return {}
-        return {path: document.content for path, document in self._documents.opened().items() if document.unsaved}
-
-    def top_of(self, at: Location) -> str:
-        """What stands before paths of this root when they are shown: "" for the first root."""
-        return "" if at.root == self.roots[0] else self._top(at.root)
+        return {path: document.content for path, document in self.documents.opened().items() if document.unsaved}
 
     def forget(self, at: Location) -> None:
         self._seen.pop(at.key, None)
@@ -323,32 +263,6 @@ class Workspace:
             return "file"
         return "directory" if stat.S_ISDIR(mode) else disk.kind_of(mode)
 
-    def _absolute(self, path: str) -> str:
-        if os.path.isabs(path):
-            return path
-        first = os.path.join(self.roots[0], path)
-        if len(self.roots) > 1 and not os.path.lexists(first):
-            name, _, rest = path.partition("/")
-            for root in self.roots[1:]:
-                if os.path.basename(root) == name:
-                    return os.path.join(root, rest)
-            for root in self.roots[1:]:
-                if os.path.lexists(os.path.join(root, path)):
-                    return os.path.join(root, path)
-        return first
-
-    def _shown(self, root: str, relative: str) -> str:
-        if root == self.roots[0]:
-            return shown_path(relative or ".")
-        top = self._top(root)
-        return shown_path(f"{top}/{relative}" if relative else top)
-
-    def _top(self, root: str) -> str:
-        name = os.path.basename(root)
-        plain = not os.path.lexists(os.path.join(self.roots[0], name))
-        unique = sum(os.path.basename(other) == name for other in self.roots) == 1
-        return name if plain and unique else root
-
     async def _snapshot(self, at: Location) -> disk.Snapshot:
         arguments = (at.root, at.relative or ".", at.shown, self.max_text_bytes)
         try:
@@ -364,8 +278,8 @@ class Workspace:
         return TextFile(at, document.content, text.UTF8, digest, 0o644, document.version, document.unsaved)
 
     async def _write_buffer(self, base: TextFile, content: str) -> TextFile:
-        assert self._documents is not None and base.version is not None
-        if not await self._documents.replace(str(base.at.path), base.version, content):
+        assert self.documents is not None and base.version is not None
+        if not await self.documents.replace(str(base.at.path), base.version, content):
             raise ToolError(
                 f"{base.at.shown} changed in the editor in the meantime; nothing was written", code="changed"
             )
@@ -381,25 +295,3 @@ class Workspace:
             character = content[error.start]
             where = f"{at.shown} is written in {encoding.label}, which has no U+{ord(character):04X}"
             raise ToolError(f"{where}; nothing was written", code="not_encodable") from error
-
-
-def shown_path(relative: str) -> str:
-    """A path on one line: as it is, or as a JSON string if it holds control characters or bytes that are no text."""
-    return json.dumps(relative) if _UNSHOWABLE.search(relative) else relative
-
-
-def _unquoted(given: str) -> str:
-    if len(given) >= 2 and given.startswith('"') and given.endswith('"'):
-        try:
-            decoded = json.loads(given)
-        except ValueError:
-            return given
-        return decoded if isinstance(decoded, str) else given
-    return given or "."
-
-
-def _real_directory(root: Path | str) -> str:
-    real = os.path.realpath(root)
-    if not os.path.isdir(real):
-        raise ToolError(f"{root}: no such folder", code="no_such_root")
-    return real

@@ -117,7 +117,7 @@ class ServerProcess:
     async def how_it_ended(self) -> str:
         """Why it can't be used any more, for people: given up, its exit, its last words."""
         deadline = time.monotonic() + (0 if self.problem else EXIT_S)
-        while (code := self._process.poll()) is None and time.monotonic() < deadline:
+        while (code := self._process.poll()) is None and time.monotonic() < deadline:  # noqa: ASYNC110
             await asyncio.sleep(_PAUSE_S)
         state = self.problem or ("it closed its output" if code is None else f"it ended with {_exit(code)}")
         words = line(b"".join(self._errors).decode("utf-8", "replace").rstrip().rpartition("\n")[2], 200)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.tools.toolbox import MAX_WIRE_BYTES
 from tests.support.tools import Bench
 from tests.support.tools_buffers import Buffers
 
@@ -81,3 +82,34 @@ async def test_an_open_file_is_not_deleted_under_the_user(bench: Bench) -> None:
     patch = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch"
     assert "open in the editor" in await bench.refused("patch", patch=patch)
     assert bench.bytes("a.txt") == b"saved\n"
+
+
+async def test_open_documents_are_listed_with_their_state(bench: Bench, buffers: Buffers, tmp_path: Path) -> None:
+    assert await bench.ok("open_documents") == "a.txt lines=2 version=1 unsaved\n1 open, 1 unsaved"
+    buffers.type(bench.root / "a.txt", "one\ntwo\nthree\n")
+    buffers.open(bench.root / "sub/new.py", "", unsaved=True)
+    buffers.open(bench.root / "b.py", "x\n", unsaved=False)
+    assert await bench.ok("open_documents") == (
+        "a.txt lines=3 version=2 unsaved\nb.py lines=1 version=1\nsub/new.py lines=0 version=1 unsaved\n"
+        "3 open, 2 unsaved"
+    )
+
+
+async def test_open_documents_tell_nothing_that_is_closed_to_tools(bench: Bench, buffers: Buffers) -> None:
+    bench.write(".looplineignore", "private/\n")
+    for path in (".env", "private/notes.md", "../outside.txt", "../../etc/passwd"):
+        buffers.open(bench.root / path, "SECRET")
+    output = await bench.ok("open_documents")
+    assert output == "a.txt lines=2 version=1 unsaved\n1 open, 1 unsaved"
+
+
+async def test_many_open_documents_are_cut(bench: Bench, buffers: Buffers) -> None:
+    for number in range(300):
+        buffers.open(bench.root / f"f{number:03}.py", "x\n", unsaved=False)
+    lines = (await bench.ok("open_documents")).split("\n")
+    assert len(lines) == 101 and lines[-1] == "301 open, 1 unsaved (the first 100 are shown)"
+
+
+def test_without_an_editor_there_is_no_such_tool_and_with_one_all_fit_the_limit(bench: Bench, tmp_path: Path) -> None:
+    assert "open_documents" not in {spec.name for spec in Bench(tmp_path).box.specs}
+    assert len(bench.box.wire_json()) <= MAX_WIRE_BYTES
