@@ -193,7 +193,7 @@ class _Run:
         if ladder is not None and not self._ended:
             self._ended = True
             settlement, bill = self._parts.settlement, self._bill(ladder, "abandoned")
-            settlement.charge(bill, at_least=(self._prompt.size if self._prompt is not None else 0) + ladder.sent)
+            settlement.charge(bill, at_least=(self._prompt.estimate if self._prompt is not None else 0) + ladder.sent)
             settlement.start(bill)
 
     def forget_engine_memory(self) -> None:

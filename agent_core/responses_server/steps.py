@@ -22,7 +22,7 @@ from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
 from agent_core.responses_server.state.store import ResponseStore
 from agent_core.responses_server.state.stored_items import find_item
-from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item
+from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item, text_of
 
 DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
 """Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
@@ -98,6 +98,11 @@ class Prompt:
     def size(self) -> int:
         """Tokens of what is rendered."""
         return (len(self.header.tokens) if self.header is not None else 0) + len(self.context.tokens)
+
+    @property
+    def estimate(self) -> int:
+        """About how many tokens it has: those that are rendered, and one for each four characters of the rest."""
+        return self.size + sum(len(text_of(item)) for item in self.pending) // 4
 
     def followed(self, *items: AnyItem) -> Prompt:
         """With further items behind it."""

@@ -201,7 +201,9 @@ async def test_timing_is_told_before_the_end_to_those_who_ask(service: Running) 
     metrics = events[-2]["timing_metrics"]
     assert metrics["engine_service_total_ms"] >= metrics["engine_service_ttft_total_ms"] > 0
     assert metrics["responses_duration_excl_engine_and_client_tool_time_ms"] > 0
-    assert {"admission", "validate", "screen", "route", "render", "engine"} <= set(metrics["stages_ms"])
+    told = {"admission", "queue", "state", "validate", "screen", "route", "render", "engine_ttft", "engine"}
+    assert told == set(metrics["stages_ms"]), "settling comes behind the last event"
+    assert 0 < metrics["first_event_cpu_ms"] <= metrics["first_event_ms"] + 1
     body = {"model": "scripted", "input": "go", "stream": True}
     async with connected(service) as socket, http_client(service) as client:
         streamed = parse_sse((await client.post("/responses", json=body, headers=asked)).text)
