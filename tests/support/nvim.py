@@ -222,15 +222,22 @@ def setup(command: list[str] | None = None, **options: Any) -> str:
 
 @asynccontextmanager
 async def editor(
-    folder: Path, root: Path, env: Mapping[str, str], config: str, *files: str, scratch: str = "a"
+    folder: Path,
+    root: Path,
+    env: Mapping[str, str],
+    config: str,
+    *files: str,
+    scratch: str = "a",
+    inside: tuple[str, ...] = (),
 ) -> AsyncIterator[Nvim]:
-    """An editor in `root` that opens `files`. `folder` holds its own things; `scratch` tells editors apart there."""
+    """An editor in `root` that opens `files`. `folder` holds its own things; `scratch` tells editors apart there.
+    `inside` is a command that runs the editor."""
     own = folder / f"nvim-{scratch}"
     own.mkdir(parents=True, exist_ok=True)
     socket = Path("/tmp") / f"loopline-nvim-{os.getpid()}-{hashlib.sha256(str(own).encode()).hexdigest()[:12]}"
     socket.unlink(missing_ok=True)
     process = await asyncio.create_subprocess_exec(
-        str(nvim()), "--headless", "--clean", "-n", "-u", str(init_file(own, config)), *files,
+        *inside, str(nvim()), "--headless", "--clean", "-n", "-u", str(init_file(own, config)), *files,
         cwd=root,
         env={**env, "LOOPLINE_TEST_SOCKET": str(socket), "NVIM_LOG_FILE": str(own / "log")},
         stdin=asyncio.subprocess.DEVNULL,

@@ -64,9 +64,10 @@ Open = Callable[..., AbstractAsyncContextManager[Nvim]]
 def opened(tmp_path: Path, root: Path, model: Puppet) -> Open:
     """An editor on the project that uses the puppet."""
 
-    def open_editor(*files: str, scratch: str = "a", config: str = "", **options: Any) -> Any:
+    def open_editor(*files: str, config: str = "", **options: Any) -> Any:
+        own = {name: options.pop(name) for name in ("scratch", "inside") if name in options}
         env = puppet_env(tmp_path, model)
-        return editor(tmp_path, root, env, f"{ANSWERS}{setup(**options)}\n{config}", *files, scratch=scratch)
+        return editor(tmp_path, root, env, f"{ANSWERS}{setup(**options)}\n{config}", *files, **own)
 
     return open_editor
 

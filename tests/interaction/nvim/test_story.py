@@ -100,7 +100,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(tmp_path: Path) ->
         approvals = [one for one in asked if one["kind"] == "loopline_approval"]
         assert approvals and all(one["prompt"].startswith("Loopline wants to run ") for one in approvals)
         assert "◆ allow: checks" in await nv.text()
-        status, figures, bars = (await nv.lua(f"return vim.g.{name}") for name in ("status", "figures", "bars"))
+        status, figures, bars = await nv.lua("return { vim.g.status, vim.g.figures, vim.g.bars }")
         assert any(FIGURES.search(one) for one in status), status
         assert any(FIGURES.search(f"◉ {one}") for one in figures), figures
         assert any("approval waits" in one for one in status), status
@@ -109,7 +109,9 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(tmp_path: Path) ->
 
         fixed = (root / changed).read_bytes()
         assert fixed != broken and run_tests(root).returncode == 0
-        shown = await nv.lua("return table.concat(vim.fn.getbufline(vim.fn.bufnr(...), 1, '$'), '\\n') .. '\\n'", changed)
+        shown = await nv.lua(
+            "return table.concat(vim.fn.getbufline(vim.fn.bufnr(...), 1, '$'), '\\n') .. '\\n'", changed
+        )
         assert shown.encode() == fixed, "the buffer shows what is on disk"
 
         await nv.command("Loopline review")

@@ -144,9 +144,7 @@ async def test_review_rejects_single_changes_and_leaves_what_the_user_changed(op
 
 
 async def test_created_and_deleted_files_are_reviewed_as_a_whole(opened: Open, root: Path) -> None:
-    patch = (
-        "*** Begin Patch\n*** Add File: new.py\n+a = 1\n+b = 2\n*** Delete File: other.py\n*** End Patch\n"
-    )
+    patch = "*** Begin Patch\n*** Add File: new.py\n+a = 1\n+b = 2\n*** Delete File: other.py\n*** End Patch\n"
     old = (root / "other.py").read_text()
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)
@@ -214,8 +212,16 @@ async def test_sessions_and_their_transcripts(opened: Open, model: Puppet) -> No
         await nv.command("Loopline new")
         await nv.until("return require('loopline.client').here().store.current ~= ...", first)
         await start(nv, steps({"text": "the second answer"}))
-        await nv.until("for _, s in pairs(require('loopline.client').here().store.sessions) do for _, i in ipairs(s.items)"
-                       " do if i.text == 'the second answer' then return true end end end")  # fmt: skip
+        await nv.until(
+            """
+            for _, session in pairs(require('loopline.client').here().store.sessions) do
+              for _, item in ipairs(session.items) do
+                if item.text == 'the second answer' then
+                  return true
+                end
+              end
+            end"""
+        )
         await nv.quit()
     async with opened("sums.py", server={"approve": "auto"}, scratch="b") as nv:
         await ready(nv)
@@ -260,10 +266,18 @@ async def test_a_turn_outlives_its_editor_and_is_found_again(opened: Open, root:
 async def test_diagnostics_of_other_tools_reach_the_agent(opened: Open, model: Puppet) -> None:
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)
-        await nv.lua("vim.g.sent = 0; vim.api.nvim_create_autocmd('LspNotify', { callback = function(a) "
-                     "if a.data.method == 'loopline/diagnostics' then vim.g.sent = vim.g.sent + 1 end end })")  # fmt: skip
-        await nv.lua("vim.diagnostic.set(vim.api.nvim_create_namespace('tool'), 0, { { lnum = 4, col = 11, "
-                     "message = 'minus is suspicious', severity = 2, source = 'lint' } })")  # fmt: skip
+        await nv.lua(
+            """
+            vim.g.sent = 0
+            vim.api.nvim_create_autocmd('LspNotify', { callback = function(args)
+              if args.data.method == 'loopline/diagnostics' then
+                vim.g.sent = vim.g.sent + 1
+              end
+            end })
+            vim.diagnostic.set(vim.api.nvim_create_namespace('tool'), 0, {
+              { lnum = 4, col = 11, message = 'minus is suspicious', severity = 2, source = 'lint' },
+            })"""
+        )
         await nv.until("return vim.g.sent > 0")
         await start(nv, steps({"call": "diagnostics", "args": {}}, {"text": "seen"}))
         await over(nv, "✓ completed")

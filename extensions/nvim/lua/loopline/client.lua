@@ -164,7 +164,7 @@ function M.request(link, method, params, done, failed)
     fail("the server does not run")
     return
   end
-  client:request(method, params, function(err, result)
+  client:request(method, next(params) and params or vim.empty_dict(), function(err, result)
     if err then
       fail(words_of(err))
     elseif done then
