@@ -41,6 +41,8 @@ export function serverSettings(
   }
   if (!trusted && user.approve === 'auto') user.approve = 'ask';
   if (!trusted && all.approve === 'auto') all.approve = 'ask';
+  // a folder's rules count where they hold all of these
+  user.deny ??= [];
   user.trusted = trusted ? [...folders] : [];
   all.trusted = user.trusted;
   return { user, all };

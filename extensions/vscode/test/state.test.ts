@@ -152,6 +152,8 @@ test('the status bar', () => {
   assert.equal(statusText(fold(model('repair (a search over program edits, no model)'))).text, 'repair (no model)');
   assert.equal(statusText(fold(model('gpt'), BEGAN, CALL)).text, '$(record) 812 tok/s · 92 ms · 94 % ⟲');
   assert.equal(statusText(fold(model('gpt'), BEGAN, CALL, OPENED)).text, '$(record) 812 tok/s · 92 ms · 94 % ⟲ ●');
+  assert.equal(statusText(fold(model('gpt'), BEGAN, CALL, ENDED)).text, 'loopline · 92 ms · 94 % ⟲');
+  assert.equal(statusText(fold(model('repair (a search over program edits, no model)'), BEGAN, CALL)).text, '$(record) repair (no model) · 812 tok/s · 92 ms · 94 % ⟲');
   assert.match(statusText(fold(model('gpt'), BEGAN)).text, /– tok\/s · – · –/);
   const app = emptyApp();
   app.host = { phase: 'missing', text: 'none' };
@@ -187,7 +189,7 @@ test('a folder may choose a model, and nothing that matters for safety', () => {
     transport: { globalValue: 'http', workspaceValue: 'websocket' },
   });
   assert.deepEqual(all, { model: 'theirs', transport: 'http', trusted: ['/w'] });
-  assert.deepEqual(user, { model: 'mine', transport: 'http', trusted: ['/w'] });
+  assert.deepEqual(user, { model: 'mine', transport: 'http', deny: [], trusted: ['/w'] });
 });
 
 test('a folder can only make approvals stricter, and adds to what is denied', () => {

@@ -1,30 +1,41 @@
 /** Choosing a model or a session, and keeping a key, by VS Code's own quick pick and input box. */
 import * as vscode from 'vscode';
+import type { Models } from '../protocol';
 import type { Client } from '../server/client';
 import type { Actions } from './actions';
 import type { Store } from './store';
 
 const PROVIDER = 'openai';
 
+interface ModelItem extends vscode.QuickPickItem {
+  /** undefined: to be named by hand. */
+  readonly model?: string;
+}
+
 export async function chooseModel(actions: Actions, store: Store): Promise<void> {
-  const told = await actions.ask('loopline.model.select', {});
-  if (told === undefined) return;
-  const items: (vscode.QuickPickItem & { model?: string })[] = (told.models ?? []).map((one) => ({
+  const asking = actions.ask('loopline.model.select', {});
+  const items: Promise<ModelItem[]> = asking.then(modelItems);
+  const chosen = await vscode.window.showQuickPick(items, { title: 'Choose a model', placeHolder: 'Models of the service' });
+  const told = await asking;
+  if (chosen === undefined || told === undefined) return;
+  const model = chosen.model ?? (await vscode.window.showInputBox({ title: 'Choose a model', prompt: 'Name of the model', value: told.model }));
+  if (model === undefined || model.trim() === '') return;
+  const shown = (await actions.list()).find((one) => one.sessionId === store.app.current);
+  const live = shown?.state === 'live' ? { sessionId: shown.sessionId } : {};
+  const set = await actions.ask('loopline.model.select', { model: model.trim(), ...live });
+  if (set !== undefined) await vscode.workspace.getConfiguration('loopline').update('model', model.trim(), vscode.ConfigurationTarget.Global);
+}
+
+function modelItems(told: Models | undefined): ModelItem[] {
+  if (told === undefined) return [];
+  const items: ModelItem[] = (told.models ?? []).map((one) => ({
     label: one.id,
     model: one.id,
     description: Object.entries(one.capabilities ?? {}).filter(([, can]) => can).map(([name]) => name).join(', '),
     detail: one.id === told.model ? 'in use' : '',
   }));
-  items.push({ label: 'Another model…', alwaysShow: true });
-  if (told.models === undefined) items.unshift({ label: 'The service did not say which models it has', kind: vscode.QuickPickItemKind.Separator });
-  const chosen = await vscode.window.showQuickPick(items, { title: 'Choose a model', placeHolder: `now: ${told.model}` });
-  if (chosen === undefined) return;
-  const model = chosen.model ?? (await vscode.window.showInputBox({ title: 'Choose a model', prompt: 'Name of the model', value: told.model }));
-  if (model === undefined || model.trim() === '') return;
-  const sessionId = store.app.current;
-  const live = store.session?.hosting === 'live' && sessionId !== null ? { sessionId } : {};
-  const set = await actions.ask('loopline.model.select', { model: model.trim(), ...live });
-  if (set !== undefined) await vscode.workspace.getConfiguration('loopline').update('model', model.trim(), vscode.ConfigurationTarget.Global);
+  const silent = { label: 'The service did not say which models it has', kind: vscode.QuickPickItemKind.Separator };
+  return [...(told.models === undefined ? [silent] : items), { label: 'Another model…', alwaysShow: true }];
 }
 
 export async function chooseSession(actions: Actions): Promise<void> {

@@ -38,13 +38,15 @@ export function statusText(app: AppState): StatusText {
   const model = app.status.find((one) => one.category === 'model');
   const words = tooltip(app, turn, call, waiting);
   const severity = waiting > 0 ? 'warning' : 'info';
+  const none = model !== undefined && noModel(model.text) ? `${model.state} (no model)` : '';
+  const marker = (reuseMarker(call?.reuse).split(' ')[0] ?? '').replace(UNKNOWN, '');
+  const figures = [showMs(call?.ttftMs), `${showShare(call?.cachedShare)} ${marker}`.trimEnd()];
   if (running !== undefined) {
-    const marker = (reuseMarker(call?.reuse).split(' ')[0] ?? '').replace(UNKNOWN, '');
-    const numbers = [showRate(call?.tokensPerS), showMs(call?.ttftMs), showShare(call?.cachedShare)].join(' · ');
-    const text = `$(record) ${numbers} ${marker}`.trimEnd() + dot;
+    const numbers = [showRate(call?.tokensPerS), ...figures].join(' · ');
+    const text = `$(record) ${none === '' ? '' : `${none} · `}${numbers}${dot}`;
     return { text, tooltip: words, severity, spoken: `Loopline is working, ${numbers}${spokenApprovals(waiting)}` };
   }
-  const idle = model !== undefined && noModel(model.text) ? `${model.state} (no model)` : 'loopline';
+  const idle = [none || 'loopline', ...(call === undefined ? [] : figures)].join(' · ');
   return { text: idle + dot, tooltip: words, severity, spoken: `Loopline: ${idle}${spokenApprovals(waiting)}` };
 }
 
