@@ -58,6 +58,16 @@ class Client:
         return bool(lens and lens.refresh_support)
 
     @property
+    def completes_inline(self) -> bool:
+        return bool(self._can.text_document and self._can.text_document.inline_completion)
+
+    @property
+    def registers_watchers(self) -> bool:
+        """It tells of changed files, if it is asked to."""
+        files = self._can.workspace.did_change_watched_files if self._can.workspace else None
+        return bool(files and files.dynamic_registration)
+
+    @property
     def literal_actions(self) -> bool:
         """It takes code actions; without this, commands only."""
         action = self._can.text_document.code_action if self._can.text_document else None
@@ -135,6 +145,19 @@ class Client:
         except ClientError:
             return False
         return True
+
+    async def watch_files(self, patterns: Sequence[str]) -> None:
+        """Have it tell of changes to files that match."""
+        if not self.registers_watchers:
+            return
+        watchers = [lsp.FileSystemWatcher(glob_pattern=pattern) for pattern in patterns]
+        options = lsp.DidChangeWatchedFilesRegistrationOptions(watchers)
+        method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        registration = lsp.Registration(id="loopline-files", method=method, register_options=options)
+        try:
+            await self._ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams([registration]), REQUEST_S)
+        except ClientError:
+            return
 
     async def refresh_lenses(self) -> None:
         if self.refreshes_lenses:

@@ -175,6 +175,8 @@ class LoopServer(LanguageServer):
         self.events.enabled = self.client.ours.get("events") is not False
         self.configure(None)
         result.capabilities.experimental = {"loopline": announcement()}
+        if not self.client.completes_inline:
+            result.capabilities.inline_completion_provider = None
         for hook in self.when_negotiated:
             hook()
 

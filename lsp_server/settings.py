@@ -25,13 +25,16 @@ _FOLDER_FILES = (
     ".fleet/settings.json", ".kakrc.local",
 )  # fmt: skip
 _FOLDER_PATTERNS = ("*.code-workspace", "*.sublime-project", ".nlsp-settings/*")
+_OWN_FILE = ".loopline/config.toml"
+WATCHED = tuple(f"**/{name}" for name in (*_FOLDER_FILES, *_FOLDER_PATTERNS, _OWN_FILE))
+"""Patterns of the files that say something about settings."""
 _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 _FIELDS: Mapping[str, str] = {
     "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
     "project": "project", "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
 }  # fmt: skip
-_SWITCHES = ("codeLens", "aiComments")
+_SWITCHES = ("codeLens", "aiComments", "inlineCompletion")
 _FOLDER_MAY_SAY = frozenset({"model", "project", "codeLens"})
 
 
@@ -44,6 +47,7 @@ class EditorSettings(msgspec.Struct, frozen=True, kw_only=True):
     trust_all: bool = False
     code_lens: bool = False
     ai_comments: bool = False
+    inline_completion: bool = False
     problems: tuple[str, ...] = ()
 
 
@@ -74,6 +78,7 @@ def resolve(options: Any, pulled: Any, claimed: frozenset[str], env: Mapping[str
         trust_all=trusted is True,
         code_lens=values.get("codeLens") is True,
         ai_comments=values.get("aiComments") is True,
+        inline_completion=values.get("inlineCompletion") is True,
         problems=tuple(problems),
     )
 
@@ -96,7 +101,7 @@ def is_settings_file(path: str, roots: Iterable[Path]) -> bool:
     for root in roots:
         if path.startswith(f"{root}/"):
             relative = path[len(str(root)) + 1 :]
-            patterns = (*_FOLDER_PATTERNS, ".loopline/config.toml")
+            patterns = (*_FOLDER_PATTERNS, _OWN_FILE)
             return relative in _FOLDER_FILES or any(fnmatch.fnmatchcase(relative, one) for one in patterns)
     return False
 

@@ -17,6 +17,7 @@ diagnostics.py    what the editor's language tools say
 findings.py       failing tests as diagnostics, and lenses over them
 hover.py          which turn changed a line, and why
 ai_comments.py    `AI!` and `AI?` in comments
+inline.py         ghost text at the cursor
 watching.py       files that change outside of the editor
 """
 
@@ -34,6 +35,7 @@ from lsp_server.features import (
     documents,
     findings,
     hover,
+    inline,
     keys,
     models,
     progress,
@@ -53,6 +55,6 @@ def register_all(server: LoopServer) -> None:
     """Register every feature, in the order in which they hear of things."""
     for feature in (
         reports, documents, progress, turns, sessions, approvals, answers, models, trust, keys, dashboard, status,
-        diagnostics, code_actions, findings, hover, ai_comments, watching,
+        diagnostics, code_actions, findings, hover, inline, ai_comments, watching,
     ):  # fmt: skip
         feature.register(server)

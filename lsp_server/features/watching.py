@@ -64,8 +64,8 @@ async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], fol
             elif change is Change.deleted:
                 other_folders = other_folders or path in known
         if settings:
-            await server.pull_settings()
             server.settings_changed()
+            await server.pull_settings()
         if other_folders or server.roots != roots:
             return
 
