@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_core.clock import Clock
@@ -20,12 +20,13 @@ from agent_core.responses_server import steps
 from agent_core.responses_server.call import Call
 from agent_core.responses_server.engines.base import Finish, WarmingEngine
 from agent_core.responses_server.engines.request import engine_request
+from agent_core.responses_server.intake import Intake
 from agent_core.responses_server.ledger.port import STATUSES, Intent, Status
 from agent_core.responses_server.output.accounting import usage_of
-from agent_core.responses_server.output.echo import echo, flagged
+from agent_core.responses_server.output.echo import echo
 from agent_core.responses_server.output.ladder import Frame, Ladder
 from agent_core.responses_server.output.open_items import owed_output
-from agent_core.responses_server.rendering import INLINE_CHARS, Rendered, Renderer
+from agent_core.responses_server.rendering import Rendered, Renderer
 from agent_core.responses_server.request.calling import Calling
 from agent_core.responses_server.request.offer import check_model
 from agent_core.responses_server.request.options import Settings
@@ -33,12 +34,9 @@ from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.routing import Route
 from agent_core.responses_server.sampling import STEERED, Budget, CallGuard, Steered, sample
-from agent_core.responses_server.screening.chain import Screened, Screens
-from agent_core.responses_server.screening.port import ALLOWED, Action
+from agent_core.responses_server.screening.chain import Screens
 from agent_core.responses_server.settlement import Bill, Settlement
 from agent_core.responses_server.sink import Sink
-from agent_core.responses_server.slices import at_once, in_turns
-from agent_core.responses_server.state.compaction import Compacted
 from agent_core.responses_server.state.item_ids import maker
 from agent_core.responses_server.state.recording import record_of
 from agent_core.responses_server.state.remembered import Remembered, calls_in, size_of
@@ -113,52 +111,49 @@ class _Run:
         self._parent: Remembered | None = None
         self._checked: Checked | None = None
         self._calling: Calling | None = None
-        self._prompt: steps.Prompt | None = None
-        self._compaction: Compacted | None = None
         self._intent: Intent | None = None
-        self._screened: Screened | None = None
-        self._verdict = ALLOWED
         self._digest_tokens = 0
         self._joined = 0
         self._own_tokens = False
-        self._is_small = True
         self._ended = False
-        self._screening: asyncio.Task[Screened] | None = None
-        self._rendering: asyncio.Task[None] | None = None
+        self._intake = Intake(
+            call,
+            pipeline.screens,
+            pipeline.renderer,
+            keep_tokens=pipeline.keep_tokens,
+            keep_screens=pipeline.keep_screens,
+            overlap=pipeline.overlap_screens,
+        )
 
     async def respond(self) -> None:
-        parts, call, stages = self._parts, self._call, self._call.stages
+        parts, call, stages, intake = self._parts, self._call, self._call.stages, self._intake
         with stages.timed("state"):
             self._parent = parent = await steps.resolve_state(call, parts.store, keep=parts.keep_state)
         with stages.timed("validate"):
             self._checked = checked = await steps.check(call, parent, parts.validator, parts.store)
             if call.rollout is not None and checked.settings.store:
                 raise WireError("A rollout is not stored; send store: false.", param="store")
-            self._is_small = sum(map(len, checked.raws)) <= INLINE_CHARS
         with stages.timed("route"):
             route = call.router.resolve(call.create.model)
             self._calling = calling = check_model(route.model, route.engine.capabilities, checked)
-        capabilities = route.engine.capabilities
+        capabilities, window = route.engine.capabilities, route.engine.capabilities.context_tokens
         call.steerable = capabilities.steer and checked.settings.compact_above is None and call.rollout is None
         self._own_tokens = capabilities.own_tokens
-        self._screen(parent, checked)
-        window = capabilities.context_tokens
-        self._prompt = steps.begin(parent, checked, keep=parts.keep_tokens)
+        intake.begin(parent, checked)
         if window is not None or not parts.late_render:
-            await self._render(checked, window)
+            await intake.render(window)
         ladder = await self._create(checked.tools, checked.settings)
         if capabilities.takes_tokens or checked.compact_now or checked.settings.compact_above is not None:
-            await self._render(checked, window)
-        elif parts.late_render and not (self._is_small and len(self._prompt.pending) == len(checked.items)):
-            self._rendering = asyncio.create_task(self._render(checked, None))
-        await self._judged(ladder)
-        await self._compact(ladder, checked, window)
-        goes_on = call.relation is Relation.CONTINUE and self._compaction is None
+            await intake.render(window)
+        intake.render_beside()
+        await intake.judged(ladder)
+        await self._compact(ladder, window)
+        goes_on = call.relation is Relation.CONTINUE and intake.compaction is None
         memory = parent.memory if parent is not None and goes_on and parent.engine is route.engine else {}
         finish: Finish | Steered = Finish()
         if not checked.compact_now:
             finish = await self._answer(ladder, checked, calling, route, memory)
-            while await self._waited(ladder, checked, finish, window):
+            while await self._waited(ladder, finish, window):
                 finish = await self._answer(ladder, checked, calling, route, memory)
         await self._conclude(ladder, checked, route, memory, finish)
 
@@ -192,8 +187,8 @@ class _Run:
         ladder = self._call.ladder
         if ladder is not None and not self._ended:
             self._ended = True
-            settlement, bill = self._parts.settlement, self._bill(ladder, "abandoned")
-            settlement.charge(bill, at_least=(self._prompt.estimate if self._prompt is not None else 0) + ladder.sent)
+            settlement, bill, prompt = self._parts.settlement, self._bill(ladder, "abandoned"), self._intake.prompt
+            settlement.charge(bill, at_least=(prompt.estimate if prompt is not None else 0) + ladder.sent)
             settlement.start(bill)
 
     def forget_engine_memory(self) -> None:
@@ -203,8 +198,9 @@ class _Run:
 
     async def _create(self, tools: ToolSet, settings: Settings | None) -> Ladder:
         clock = self._parts.clock
-        flag = self._verdict.code if self._verdict.action is Action.FLAG else ""
-        response = echo(self._call.create, self._id, clock.wall_ns() // 1_000_000_000, tools, settings, flag)
+        response = echo(
+            self._call.create, self._id, clock.wall_ns() // 1_000_000_000, tools, settings, self._intake.flag
+        )
         ladder = Ladder(
             response,
             self._call.stream_id,
@@ -229,100 +225,31 @@ class _Run:
 
     async def close(self) -> None:
         """End what still goes on beside the response."""
-        tasks = [task for task in (self._screening, self._rendering) if task is not None]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await self._intake.close()
 
-    def _screen(self, parent: Remembered | None, checked: Checked) -> None:
-        """Screen what is new: at once if it is little, else in slices, while all goes on up to the first output."""
-        parts, stages = self._parts, self._call.stages
-        resumed = parent is None or (parts.keep_screens and parent.screens is not None)
-        work = steps.screen(parts.screens, parent, checked.items, incremental=parts.keep_screens)
-        if parts.overlap_screens and not (resumed and self._is_small):
-            self._screening = asyncio.create_task(in_turns(work, stages, "screen"))
-            return
-        with stages.timed("screen"):
-            self._screened = at_once(work)
-        self._verdict = self._screened.verdict
-
-    async def _screen_more(self, items: Sequence[AnyItem]) -> None:
-        """Screen what came after the request: the model's own items, and what a rollout was given."""
-        parts = self._parts
-        if self._screened is not None and items:
-            work = parts.screens.screen(self._screened.states, items)
-            self._screened = await in_turns(work, self._call.stages, "screen")
-
-    async def _judged(self, ladder: Ladder) -> None:
-        """Wait for the verdict; no output leaves before it. Raises ServiceError with its code if it blocks."""
-        if self._screening is not None:
-            self._screened = await asyncio.shield(self._screening)
-            self._screening = None
-        if self._screened is not None and self._screened.verdict != self._verdict:
-            self._verdict = self._screened.verdict
-            if self._verdict.action is Action.FLAG:
-                flagged(ladder.response, self._verdict.code)
-        if self._verdict.action is Action.BLOCK:
-            raise ServiceError(self._verdict.message, code=self._verdict.code)
-
-    async def _render(self, checked: Checked, window: int | None) -> None:
-        """All of the prompt, and the compaction that it needs. Where it may be too long, that is found before all else.
-
-        Done once; a second time it has nothing to do.
-        """
-        parts, create, prompt = self._parts, self._call.create, self._prompt
-        if prompt is None or prompt.rendered:
-            return
-        with self._call.stages.timed("render"):
-            try:
-                prompt = await steps.render(
-                    parts.renderer, create.instructions, checked.tools, self._parent, prompt, keep=parts.keep_tokens
-                )
-            except Exception:
-                self._prompt = None
-                raise
-            self._compaction = steps.compaction_for(checked, prompt, window)
-            if self._compaction is None:
-                prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
-            self._prompt = prompt
-
-    async def _all_rendered(self) -> steps.Prompt | None:
-        """The prompt with its tokens, None if there is none yet."""
-        if self._rendering is not None:
-            await asyncio.shield(self._rendering)
-            self._rendering = None
-        if self._prompt is not None and self._checked is not None:
-            await self._render(self._checked, None)
-        return self._prompt
-
-    async def _compact(self, ladder: Ladder, checked: Checked, window: int | None) -> None:
+    async def _compact(self, ladder: Ladder, window: int | None) -> None:
         """Emit the compaction, and go on behind it."""
-        parts, made, prompt = self._parts, self._compaction, self._prompt
-        if made is None or prompt is None:
-            return
-        await self._sink.send(ladder.compaction(made.seal()))
-        with self._call.stages.timed("render"):
-            self._digest_tokens = await parts.renderer.count(made.digest)
-            prompt = await steps.compacted(parts.renderer, prompt, made)
-            self._prompt = await steps.fitted(parts.renderer, prompt, window, truncate=checked.settings.truncate)
+        made = self._intake.compaction
+        if made is not None:
+            await self._sink.send(ladder.compaction(made.seal()))
+            self._digest_tokens = await self._intake.compact(made, window)
 
     async def _answer(
         self, ladder: Ladder, checked: Checked, calling: Calling, route: Route, memory: dict[str, object]
     ) -> Finish | Steered:
         """Sample, or for a warm-up prepare only."""
-        assert self._prompt is not None
-        create, settings = self._call.create, checked.settings
-        request = engine_request(self._call, route, calling, checked, self._prompt, memory)
+        create, settings, prompt = self._call.create, checked.settings, self._intake.prompt
+        assert prompt is not None
+        request = engine_request(self._call, route, calling, checked, prompt, memory)
         if not settings.generate:
             return await route.engine.warm(request) if isinstance(route.engine, WarmingEngine) else Finish()
         budget = Budget(None if self._own_tokens else create.max_output_tokens, self._parts.tokenizer)
         guard, call = CallGuard(calling), self._call
         return await sample(route.engine, request, ladder, budget, guard, call.cut, call.stages, self._sink.send)
 
-    async def _waited(self, ladder: Ladder, checked: Checked, finish: Finish | Steered, window: int | None) -> bool:
+    async def _waited(self, ladder: Ladder, finish: Finish | Steered, window: int | None) -> bool:
         """In a rollout: wait for the outputs of its calls. False: none were made, or this is no rollout."""
-        rollout, parts = self._call.rollout, self._parts
+        rollout, parts, intake = self._call.rollout, self._parts, self._intake
         if rollout is None or not isinstance(finish, Finish) or finish.reason != "stop":
             return False
         closing, said = ladder.finish_items(cut=False), _said(ladder)[self._joined :]
@@ -333,17 +260,15 @@ class _Run:
         if not waits:
             return False
         raw = await rollout.given()
-        prompt = await self._all_rendered() if self._rendering is not None else self._prompt
-        assert prompt is not None
+        prompt = (await intake.followed()).followed(*said)
         with self._call.stages.timed("validate"):
-            prompt = prompt.followed(*said)
             given = parts.validator.appended(raw, prompt.context)
-            self._prompt = prompt.followed(*given.items)
+        intake.prompt = prompt.followed(*given.items)
         self._joined += len(said)
-        await self._screen_more([*said, *given.items])
-        await self._judged(ladder)
-        if window is not None or prompt.rendered:
-            await self._render(checked, window)
+        await intake.screen_more([*said, *given.items])
+        await intake.judged(ladder)
+        if window is not None:
+            await intake.render(window)
         return True
 
     async def _conclude(
@@ -355,15 +280,15 @@ class _Run:
         if closing:
             await self._sink.send(closing)
         said = _said(ladder)[self._joined :]
-        prompt = await self._all_rendered()
+        prompt = await self._intake.rendered()
         assert prompt is not None
         with self._call.stages.timed("render"):
             rendered = await self._parts.renderer.items(said)
         usage = await self._usage(prompt, ladder, rendered, finish if isinstance(finish, Finish) else Finish())
-        await self._screen_more(said)
+        await self._intake.screen_more(said)
         context = prompt.context.extended(said, rendered.tokens, calls_in(said))
-        new = checked.raws if self._compaction is None else [to_raw(item) for item in prompt.context.items]
-        before = self._parent.size if self._parent is not None and self._compaction is None else 0
+        new = checked.raws if self._intake.compaction is None else [to_raw(item) for item in prompt.context.items]
+        before = self._parent.size if self._parent is not None and self._intake.compaction is None else 0
         remembered = Remembered(
             response_id=self._id,
             context=context,
@@ -371,7 +296,7 @@ class _Run:
             tools=checked.tools,
             stored=checked.settings.store,
             header=prompt.header,
-            screens=self._screened.states if self._screened is not None else None,
+            screens=self._intake.states,
             memory=memory,
             engine=route.engine,
             extra=checked.extra,
@@ -414,7 +339,7 @@ class _Run:
 
     def _bill(self, ladder: Ladder, status: Status, *, stored: bool = False) -> Bill:
         assert self._intent is not None
-        prompt, checked = self._prompt, self._checked
+        prompt, checked = self._intake.prompt, self._checked
         hosted = checked.tools.ignored if checked is not None else 0
         return Bill(
             intent=self._intent,
@@ -425,20 +350,17 @@ class _Run:
             new_tokens=prompt.size - prompt.reused if prompt is not None and prompt.rendered else 0,
             reused_tokens=prompt.reused if prompt is not None else 0,
             tools_ignored=hosted + (self._calling.unusable if self._calling is not None else 0),
-            screened=self._verdict.code,
+            screened=self._intake.verdict.code,
             stored=stored,
         )
 
     async def _partial_usage(self, ladder: Ladder) -> Usage | None:
         """Of a response that did not end by itself; None if it was not rendered."""
-        if self._prompt is None or (self._rendering is not None and not self._rendering.done()):
-            return None
-        prompt = await self._all_rendered()
+        prompt = await self._intake.rendered_by_now()
         if prompt is None:
             return None
-        return await self._usage(
-            prompt, ladder, await self._parts.renderer.items(_said(ladder)[self._joined :]), Finish()
-        )
+        rendered = await self._parts.renderer.items(_said(ladder)[self._joined :])
+        return await self._usage(prompt, ladder, rendered, Finish())
 
     async def _usage(self, prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
         """`rendered`: what was said last; what was said in earlier rounds of a rollout is in the prompt by now."""
