@@ -16,8 +16,8 @@ MAX_SHOWN = 100
 
 
 class OpenDocumentsTool:
-    """`open_documents`: `<path> lines=<n> version=<v>` each, with `unsaved` where the buffer differs from disk; the last
-    line starts with the count. What lies outside of the workspace or is closed to tools is not told."""
+    """`open_documents`: `<path> lines=<n> version=<v>` each, with `unsaved` where the buffer differs from disk; then
+    the count. What lies outside of the workspace or is closed to tools is not told."""
 
     spec = ToolSpec(
         name="open_documents",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import socket
+import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -23,6 +25,8 @@ FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def found(request: pytest.FixtureRequest) -> Found:
     if request.param not in FOUND:
+        if os.environ.get("CI", "").lower() == "true":
+            pytest.fail(f"no {request.param} here")
         pytest.skip(f"no {request.param} here")
     return FOUND[request.param]
 
@@ -106,7 +110,17 @@ async def test_nothing_outside_can_be_written(bench: Bench, home: Path, tmp_path
 
 @pytest.mark.parametrize("name", [".ssh/id_ed25519", ".aws/credentials", ".netrc"])
 @pytest.mark.parametrize(
-    "way", ["cat {file}", "ln -s {file} link; cat link", "sh -c 'cat {file}'", "cp {file} copy; cat copy"]
+    "way",
+    [
+        "cat {file}",
+        "ln -s {file} link; cat link",
+        "sh -c 'cat {file}'",
+        "cp {file} copy; cat copy",
+        "ln -s $(dirname {file}) folder; cat folder/$(basename {file})",
+        "(setsid sh -c 'cat {file} > copy; echo x > done' &) ; while [ ! -e done ]; do sleep 0.01; done; cat copy",
+        "python3 -c 'print(open(\"{file}\").read())'",
+        "tar cf - {file} | tar xOf -",
+    ],
 )
 async def test_secrets_of_the_user_are_not_seen(bench: Bench, home: Path, name: str, way: str) -> None:
     secret = (home / name).read_text()
@@ -137,6 +151,46 @@ async def test_secrets_in_the_workspace_are_not_seen_under_bubblewrap(bench: Ben
     output, _ = await run(bench, "cat .env deep/er/.env.local .env.example; sh -c 'cat < .env'")
     assert "TOKEN=1" not in output and "TOKEN=2" not in output and "TOKEN=\n" in output
     assert bench.bytes(".env") == b"TOKEN=1"
+
+
+async def test_what_landlock_can_not_hold_is_what_we_say_it_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
+    """The limits that `doctor` and the README name; where one falls, they are to be told anew."""
+    if found.kind != "landlock":
+        pytest.skip("these are Landlock's")
+    bench.write(".env", "TOKEN=1")
+    assert "TOKEN=1" in (await run(bench, "cat .env"))[0]
+    outside = tmp_path / "outside" / "there"
+    outside.write_text("there")
+    outside.chmod(0o600)
+    await run(bench, f"chmod 644 {outside}")
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
+    path = tmp_path / "outside" / "socket"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))
+        server.listen(1)
+        script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{path}')"
+        output, code = await run(bench, f'python3 -c "{script}"')
+        assert code == 0, output
+    for words in ("inside the workspace stay readable", "permissions of files outside", "local sockets"):
+        assert words in DESCRIPTIONS["landlock"]
+
+
+async def test_bubblewrap_holds_what_landlock_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
+    if found.kind != "bubblewrap":
+        pytest.skip("bubblewrap's part")
+    outside = tmp_path / "outside" / "there"
+    outside.write_text("there")
+    outside.chmod(0o600)
+    await run(bench, f"chmod 644 {outside}")
+    assert stat.S_IMODE(outside.stat().st_mode) == 0o600
+    output, code = await run(bench, "ls /proc | grep -c '^[0-9]'; kill -0 1; cat /proc/1/cmdline")
+    assert int(output.split("\n")[0]) < 10, "it sees its own processes only"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(f"\0loopline-{os.getpid()}")
+        server.listen(1)
+        script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0loopline-{os.getpid()}')"
+        output, code = await run(bench, f'python3 -c "{script}"')
+        assert code != 0, output
 
 
 async def test_what_git_starts_later_can_not_be_planted(bench: Bench, found: Found) -> None:
