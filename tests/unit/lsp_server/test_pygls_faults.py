@@ -1,8 +1,8 @@
 """Every fault of pygls that is mended in `lsp_server`, twice: plain pygls still has it, and we do not.
 
 Where a `plain` test fails after an update of pygls, the fault is gone there, and what is named beside it in
-`protocol_fixes.py` can be taken out. Three things have no test here: sending from threads over TCP on Windows (we send
-on the loop only, pygls#502), Content-Length of bytes, and notebooks, which we do not synchronise.
+`protocol_fixes.py` can be taken out. Of pygls#502 (sending from threads over TCP fails on Windows) only our side has a
+test: we send on the loop.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import logging
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -446,3 +447,27 @@ async def test_ours_15_no_body_is_logged(tmp_path: Path, caplog: pytest.LogCaptu
         ours.notify("textDocument/didOpen", {"textDocument": "sk-secret"})
         await quiet()
         assert "sk-secret" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("lsp_server"))
+
+
+# 17: sending from threads (fails over TCP on Windows)
+
+
+async def test_ours_17_everything_is_sent_on_the_loops_thread(tmp_path: Path) -> None:
+    """Also what waits for a thread: keys, lists of sessions, transcripts, the model's list."""
+    threads: set[int] = set()
+    async with inside(tmp_path) as ours:
+        put = ours.server.protocol.outbox.put
+
+        def noted(message: bytes, *, droppable: bool = False) -> bool:
+            threads.add(threading.get_ident())
+            return put(message, droppable=droppable)
+
+        ours.server.protocol.outbox.put = noted  # type: ignore[method-assign]
+        await ours.initialize(root=tmp_path)
+        ours.notify("initialized", {})
+        await ours.ask("loopline/auth.set", {"provider": "openai", "key": "sk-secret"}, 1)
+        await ours.ask("loopline/auth.status", {}, 2)
+        await ours.ask(EXECUTE, {"command": "loopline.session.list", "arguments": [{}]}, 3)
+        await ours.ask("loopline/transcript", {"sessionId": "sess_none"}, 4)
+        await quiet()
+    assert threads == {threading.get_ident()}
