@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.support.cli import environment, loopline
-from tests.support.repair_tools import CodexTools, LooplineTools, Played, play
+from tests.support.repair_tools import LEAN, CodexTools, LooplineTools, Played, play
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "repair"
 TASK = "make the failing tests pass"
@@ -86,7 +86,7 @@ async def judge(case: Case, way: Way = "loopline") -> Verdict:
 def _run(root: Path, home: Path) -> Played:
     """What a user does, with this process's Python for the tests."""
     python = str(Path(sys.executable).parent)
-    env = environment(home, PATH=python + os.pathsep + os.environ["PATH"])
+    env = environment(home, PATH=python + os.pathsep + os.environ["PATH"], **LEAN)
     started = time.monotonic()
     done = loopline("run", TASK, "-w", str(root), "--approve", "auto", "--json", env=env)
     lines = done.lines
@@ -115,7 +115,7 @@ def _outcome(case: Case, root: Path, played: Played, changed: list[str], before:
     shutil.copytree(case.folder / "held_out", root / "held_out")
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "held_out"]
     done = subprocess.run(
-        words, cwd=root, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}, capture_output=True, timeout=60
+        words, cwd=root, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", **LEAN}, capture_output=True, timeout=60
     )
     return "fixed" if done.returncode == 0 else "overfitted"
 

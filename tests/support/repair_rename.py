@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from tests.support.repair_corpus import Case
+from tests.support.repair_tools import LEAN
 
 _SPECIAL = re.compile(r"^(__\w+__|test\w*|setUp|tearDown|self|cls|pytest|unittest|conftest|request|limited|stop)$")
 _METHODS = {name for kind in (str, list, dict, set, tuple, int, float, bytes) for name in dir(kind)}
@@ -84,6 +85,6 @@ def renamed_copy(case: Case, place: Path) -> Case | None:
 def _outcomes(folder: Path) -> str:
     """Which tests pass and fail, in order."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rA", "tests"]
-    environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **LEAN}
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=90)
     return " ".join(re.findall(r"^(PASSED|FAILED|ERROR) ", done.stdout, re.MULTILINE))

@@ -32,6 +32,8 @@ from agent_core.wire.codec import to_raw
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message, OutputText
 
 OUTPUT_CAP = 30_000
+LEAN = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""The projects that are mended need none of the pytest plugins of this one, whose loading takes most of a short run."""
 
 
 def _schema(required: Sequence[str], **properties: str) -> dict[str, Any]:
@@ -60,7 +62,7 @@ class LooplineTools:
     """The agent's own tools on a real folder; `without` leaves some out."""
 
     def __init__(self, root: Path, *, without: Collection[str] = ()) -> None:
-        self.toolbox = standard_toolbox(Workspace([root]), python=sys.executable)
+        self.toolbox = standard_toolbox(Workspace([root]), python=sys.executable, environment={**os.environ, **LEAN})
         self.without = frozenset(without)
 
     @property
@@ -103,7 +105,7 @@ class CodexTools:
 
 def run_shell(command: str, folder: Path, timeout_s: float) -> tuple[int | None, str]:
     """Exit status (None: killed for time) and output, head and tail kept."""
-    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", **LEAN)
     process = subprocess.Popen(
         ["/bin/sh", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, start_new_session=True,

@@ -16,6 +16,7 @@ from agent_core.responses_server.engines.repair.edits.insertions import missing_
 from agent_core.responses_server.engines.repair.edits.mutation import mutation
 from agent_core.responses_server.engines.repair.edits.names import wrong_keys, wrong_names
 from agent_core.responses_server.engines.repair.edits.offbyone import off_by_one
+from agent_core.responses_server.engines.repair.edits.operands import missing_operands
 from agent_core.responses_server.engines.repair.edits.ordering import orderings
 from agent_core.responses_server.engines.repair.edits.returns import missing_else, returns
 from agent_core.responses_server.engines.repair.edits.structure import structure
@@ -26,6 +27,7 @@ FAMILIES: tuple[Family, ...] = (
     comparisons,
     off_by_one,
     arithmetic,
+    missing_operands,
     boolean_logic,
     wrong_constants,
     initial_values,

@@ -58,7 +58,7 @@ def _misplaced(names: Sequence[str], texts: Sequence[str], at: int, other: int) 
         return 1.0
     ours = sum(texts[place].rpartition(".")[2] == names[place] for place in (at, other))
     swapped = (texts[at].rpartition(".")[2] == names[other]) + (texts[other].rpartition(".")[2] == names[at])
-    return 1.0 + 0.5 * swapped if swapped > ours else 0.3 if ours > swapped else 1.0
+    return 1.0 + 0.5 * swapped if swapped > ours else 0.5 if ours > swapped else 1.0
 
 
 def _removal(source: Source, node: ast.Call, item: ast.expr | ast.keyword) -> Replacement | None:

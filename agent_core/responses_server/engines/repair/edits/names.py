@@ -28,6 +28,8 @@ def wrong_names(region: Region, clues: Clues) -> Iterator[Candidate]:
             yield from _target(maker, node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(maker, node, parts)
+        elif isinstance(node, ast.Call) and called_name(node) == "len" and len(node.args) == 1:
+            yield from _measured(maker, node.args[0])
 
 
 def wrong_keys(region: Region, clues: Clues) -> Iterator[Candidate]:
@@ -39,6 +41,16 @@ def wrong_keys(region: Region, clues: Clues) -> Iterator[Candidate]:
             for key in keys:
                 if key != node.value and quote in "\"'":
                     yield maker.expression(node, f"{quote}{key}{quote}", "the wrong key", 0.3)
+
+
+def _measured(maker: Maker, thing: ast.expr) -> Iterator[Candidate]:
+    """The length of a row where that of the rows is meant, and the other way round."""
+    text = maker.source.segment(thing)
+    if isinstance(thing, ast.Name | ast.Attribute):
+        yield maker.expression(thing, f"{text}[0]", "the length of one item is meant", 0.2)
+    elif isinstance(thing, ast.Subscript) and not isinstance(thing.slice, ast.Slice):
+        whole = maker.source.segment(thing.value)
+        yield maker.expression(thing, whole, "the length of the whole is meant, not of one item", 0.3)
 
 
 def _variable(maker: Maker, node: ast.Name, parts: dict[str, list[str]]) -> Iterator[Candidate]:

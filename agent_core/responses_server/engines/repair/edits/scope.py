@@ -241,3 +241,30 @@ def attributes_of_self(region: Region) -> dict[str, list[str]]:
             ):
                 data[node.attr] = None
     return {"data": list(data), "methods": list(methods)}
+
+
+def may_be_number(region: Region, place: ast.expr) -> bool:
+    """Whether nothing speaks against a number there."""
+    if isinstance(place, ast.Name | ast.Attribute):
+        return kinds(region).get(ast.unparse(place)) in (None, "number")
+    if isinstance(place, ast.Call):
+        return kind_of(place) in (None, "number")
+    if isinstance(place, ast.Subscript):
+        return not isinstance(place.slice, ast.Slice)
+    return isinstance(place, ast.BinOp) and kind_of(place) in (None, "number")
+
+
+def numbers(region: Region, place: ast.expr) -> list[str]:
+    """Names and short items of the function that may be numbers too."""
+    found = [
+        name
+        for name in readable(region, place)
+        if name not in ("self", "cls") and kinds(region).get(name) in (None, "number")
+    ]
+    for node in region.nodes:
+        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
+            text = region.source.segment(node)
+            called = isinstance(parent := region.source.parents[node], ast.Call) and parent.func is node
+            if len(text) <= 24 and "\n" not in text and not called:
+                found.append(text)
+    return list(dict.fromkeys(found))[:14]

@@ -9,7 +9,13 @@ from collections.abc import Iterator
 from agent_core.responses_server.engines.repair.edits.base import ATOM, Candidate, Clues, Maker, operand
 from agent_core.responses_server.engines.repair.edits.calls import methods
 from agent_core.responses_server.engines.repair.edits.relatives import PLAIN_METHODS
-from agent_core.responses_server.engines.repair.edits.scope import attributes_of_self, kind_of, kinds, readable
+from agent_core.responses_server.engines.repair.edits.scope import (
+    attributes_of_self,
+    kind_of,
+    kinds,
+    may_be_number,
+    numbers,
+)
 from agent_core.responses_server.engines.repair.source import FunctionNode, Region, Source, remembered
 
 
@@ -198,10 +204,10 @@ def bounded(region: Region, clues: Clues) -> Iterator[Candidate]:
         elif isinstance(node, ast.Call):
             places = [(item, None) for item in node.args]
         for place, kept in places:
-            if not _may_be_number(region, place):
+            if not may_be_number(region, place):
                 continue
             others = [kept] if kept is not None else []
-            others += [text for text in _numbers(region, place) if text != kept]
+            others += [text for text in numbers(region, place) if text != kept]
             bare = operand(maker.source, place, 2)
             for text in others:
                 if text != bare:
@@ -213,29 +219,3 @@ def bounded(region: Region, clues: Clues) -> Iterator[Candidate]:
             for other in ("0", "1"):
                 for name in ("max", "min"):
                     yield maker.expression(place, f"{name}({other}, {bare})", "the value has to be bounded", 0.07)
-
-
-def _may_be_number(region: Region, place: ast.expr) -> bool:
-    if isinstance(place, ast.Name | ast.Attribute):
-        return kinds(region).get(ast.unparse(place)) in (None, "number")
-    if isinstance(place, ast.Call):
-        return kind_of(place) in (None, "number")
-    if isinstance(place, ast.Subscript):
-        return not isinstance(place.slice, ast.Slice)
-    return isinstance(place, ast.BinOp) and kind_of(place) in (None, "number")
-
-
-def _numbers(region: Region, place: ast.expr) -> list[str]:
-    """Names and short items of the function that may be numbers too."""
-    found = [
-        name
-        for name in readable(region, place)
-        if name not in ("self", "cls") and kinds(region).get(name) in (None, "number")
-    ]
-    for node in region.nodes:
-        if isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Load):
-            text = region.source.segment(node)
-            called = isinstance(parent := region.source.parents[node], ast.Call) and parent.func is node
-            if len(text) <= 24 and "\n" not in text and not called:
-                found.append(text)
-    return list(dict.fromkeys(found))[:14]

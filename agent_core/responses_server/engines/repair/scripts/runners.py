@@ -50,8 +50,9 @@ class Tests:
         import pytest
 
         extra = ["-p", "no:cacheprovider", "-p", "no:randomly", "-q"]
-        extra += ["-n0"] if importlib.util.find_spec("xdist") else []
-        extra += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
+        if not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
+            extra += ["-n0"] if importlib.util.find_spec("xdist") else []
+            extra += ["--no-cov"] if importlib.util.find_spec("pytest_cov") else []
         self._ready = ready
         pytest.main([*args, *extra], plugins=[self])
 

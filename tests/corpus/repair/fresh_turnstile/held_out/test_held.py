@@ -1,0 +1,5 @@
+from turnstile import play
+
+
+def test_more():
+    assert play(["coin", "coin", "push", "coin", "push"]) == ["unlocked", "unlocked", "locked", "unlocked", "locked"]

@@ -1,0 +1,6 @@
+from words import longest
+
+
+def test_more():
+    assert longest("") == ""
+    assert longest("aa bbb cc") == "bbb"
