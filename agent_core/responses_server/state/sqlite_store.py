@@ -68,6 +68,21 @@ class SqliteStore:
         pending = self._pending.get(response_id)
         return pending or await self._run(lambda: _select(self._database, response_id))
 
+    async def chain(self, response_id: str) -> list[StoredResponse] | None:
+        """One query for all that is in the file, however long the chain is."""
+        newest: list[StoredResponse] = []
+        wanted: str | None = response_id
+        while wanted is not None and (pending := self._pending.get(wanted)) is not None:
+            newest.append(pending)
+            wanted = pending.parent
+        older: list[StoredResponse] = []
+        if wanted is not None:
+            first = wanted
+            older = await self._run(lambda: _select_chain(self._database, first))
+            if not older or older[0].parent is not None:
+                return None
+        return [*older, *reversed(newest)]
+
     async def delete(self, response_id: str) -> bool:
         pending = self._pending.pop(response_id, None) is not None
         self._unwritten.pop(response_id, None)
@@ -128,6 +143,34 @@ def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | 
         response=response,
         owner=owner,
     )
+
+
+_CHAIN = """
+WITH RECURSIVE chain (id, depth) AS (
+    VALUES (?, 0)
+    UNION ALL
+    SELECT responses.parent, chain.depth + 1 FROM responses JOIN chain ON responses.id = chain.id
+    WHERE responses.parent IS NOT NULL
+)
+SELECT responses.id, parent, created_at, input, output, owner FROM chain JOIN responses ON responses.id = chain.id
+ORDER BY depth DESC
+"""
+
+
+def _select_chain(database: sqlite3.Connection, response_id: str) -> list[StoredResponse]:
+    """Oldest first, without their `response`; from the first ancestor on that is there."""
+    return [
+        StoredResponse(
+            id=name,
+            parent=parent,
+            created_at=created_at,
+            input=_items.decode(given),
+            output=_items.decode(output),
+            response=b"",
+            owner=owner,
+        )
+        for name, parent, created_at, given, output, owner in database.execute(_CHAIN, (response_id,))
+    ]
 
 
 def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None:

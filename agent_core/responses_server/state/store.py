@@ -37,6 +37,12 @@ class ResponseStore(Protocol):
 
     async def get(self, response_id: str) -> StoredResponse | None: ...
 
+    async def chain(self, response_id: str) -> list[StoredResponse] | None:
+        """The response and its ancestors, oldest first; None if it or one of them is not there.
+
+        They may come without their `response`, which is b"" then: who goes on from them needs the items only.
+        """
+
     async def delete(self, response_id: str) -> bool:
         """Whether there was such a response."""
 
@@ -64,6 +70,18 @@ class MemoryStore:
     async def get(self, response_id: str) -> StoredResponse | None:
         return self._records.get(response_id)
 
+    async def chain(self, response_id: str) -> list[StoredResponse] | None:
+        found: list[StoredResponse] = []
+        wanted: str | None = response_id
+        while wanted is not None:
+            record = self._records.get(wanted)
+            if record is None:
+                return None
+            found.append(record)
+            wanted = record.parent
+        found.reverse()
+        return found
+
     async def delete(self, response_id: str) -> bool:
         return self._records.pop(response_id, None) is not None
 
@@ -81,14 +99,9 @@ async def read_record(store: ResponseStore, response_id: str, owner: str) -> Sto
 
 
 async def read_chain(store: ResponseStore, response_id: str, owner: str) -> list[StoredResponse] | None:
-    """The response and its ancestors, oldest first; None if it or one of them is not there for this owner."""
-    chain: list[StoredResponse] = []
-    wanted: str | None = response_id
-    while wanted is not None:
-        record = await read_record(store, wanted, owner)
-        if record is None:
-            return None
-        chain.append(record)
-        wanted = record.parent
-    chain.reverse()
-    return chain
+    """The response and its ancestors, oldest first; None if it or one of them is not there for this owner.
+
+    Their `response` may be b"".
+    """
+    chain = await store.chain(response_id)
+    return chain if chain is not None and all(record.owner == owner for record in chain) else None

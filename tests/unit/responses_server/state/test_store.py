@@ -82,6 +82,21 @@ async def test_chains(store: ResponseStore) -> None:
     assert await read_chain(store, "never", "") is None
 
 
+@pytest.mark.parametrize("flushed", range(5))
+async def test_a_chain_whose_newest_links_are_not_durable_yet(store: ResponseStore, flushed: int) -> None:
+    for number in range(4):
+        if number == flushed:
+            await store.flush()
+        store.put(record(f"resp_{number}", f"resp_{number - 1}" if number else None))
+    chain = await read_chain(store, "resp_3", "")
+    assert chain is not None
+    assert [one.id for one in chain] == ["resp_0", "resp_1", "resp_2", "resp_3"]
+    assert [bytes(raw) for raw in chain[0].input] == [bytes(raw) for raw in record("x").input]
+    assert await read_chain(store, "resp_3", "someone") is None
+    await store.delete("resp_1")
+    assert await read_chain(store, "resp_3", "") is None
+
+
 async def test_memory_is_bounded() -> None:
     store = MemoryStore(limit=2)
     for name in ("a", "b", "c"):
