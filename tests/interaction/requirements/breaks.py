@@ -20,9 +20,12 @@ from agent_core.protocol.lanes import Lanes, Limits, Outcome, Relation
 from agent_core.protocol.server_connection import Input, ServerConnection, State
 from agent_core.responses_server import auth, pipeline, sampling, steps, websocket
 from agent_core.responses_server.http import exchange, stored
+from agent_core.responses_server.intake import Intake
 from agent_core.responses_server.output.ladder import Frame, Ladder
-from agent_core.responses_server.request import options, validation
+from agent_core.responses_server.request import options, toolset, validation
+from agent_core.responses_server.screening.credentials import CredentialScreen
 from agent_core.responses_server.state import stored_items
+from agent_core.responses_server.state.retention import Retention
 from agent_core.responses_server.websocket import WebSocketEndpoint
 from tests.support import service
 
@@ -212,6 +215,10 @@ def _anyones_records() -> None:
         module.read_record = anyones  # type: ignore[attr-defined]
 
 
+async def _nothing(*_: Any) -> None:
+    """In the place of a step that is left out."""
+
+
 BREAKS: dict[str, Callable[[], None]] = {
     "ws.auth": lambda: setattr(auth.Guard, "key_name", lambda self, header: "anyone"),
     "ws.host": lambda: setattr(auth.Guard, "host_allowed", lambda self, header: True),
@@ -255,6 +262,15 @@ BREAKS: dict[str, Callable[[], None]] = {
     "tools.choice": lambda: setattr(sampling.CallGuard, "check_end", lambda self, finish: None),
     "items.outputs": lambda: setattr(validation, "_check_outputs", lambda items, context: None),
     "http.chunk": _halves,
+    "state.bounded": lambda: setattr(Retention, "trim", lambda self: None),
+    "state.age": lambda: setattr(Retention, "_watch", lambda self, now_s: None),
+    "tools.known": lambda: _wrap(toolset, "tools_digest", lambda digest: lambda raw: os.urandom(16)),
+    "screen.flag": lambda: setattr(CredentialScreen, "find", lambda self, text: None),
+    "screen.before_output": lambda: setattr(Intake, "judged", _nothing),
+    "screen.said": lambda: setattr(Intake, "screen_more", _nothing),
+    "rollout.goes_on": lambda: setattr(pipeline._Run, "_waited", _nothing),
+    "rollout.off": lambda: setattr(websocket, "wants_rollout", lambda headers: True),
+    "rollout.ends": lambda: setattr(validation, "_check_outputs", lambda items, context: None),
     "http.owner": _anyones_records,
 }
 """Rule to switch."""

@@ -19,6 +19,7 @@ from tests.interaction.requirements import (
     events,
     http,
     lanes,
+    mechanisms,
     process,
     settings,
     steering,
@@ -38,6 +39,7 @@ AREAS: tuple[ModuleType, ...] = (
     settings,
     tools,
     http,
+    mechanisms,
     process,
     clients,
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agent_core.responses_server.settings import FEATURES
 from tests.support.service import Running, connected, eventually, http_client, running_service
 
 TOOL = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
@@ -213,17 +214,14 @@ async def test_settings_are_not_inherited(service: Running) -> None:
 
 
 @pytest.mark.rule("chain.ablation")
-@pytest.mark.parametrize("feature", ["render-cache", "settle-overlap", "all"])
+@pytest.mark.parametrize("feature", [*FEATURES, "all"])
 async def test_ablations_answer_the_same(feature: str, service: Running) -> None:
-    names = {"render-cache", "screen-incremental", "route-cache", "settle-overlap", "digest"}
-    without = frozenset(names if feature == "all" else {feature})
+    without = frozenset(FEATURES if feature == "all" else {feature})
 
     async def talk(running: Running) -> list[Any]:
         async with connected(running) as socket:
-            first = await socket.response(input="hello " * 20, tools=[TOOL], store=False)
-            second = await socket.response(
-                input=[output_for(first)], tools=[TOOL], store=False, previous_response_id=first["id"]
-            )
+            first = await socket.response(input="hello " * 20_000, tools=[TOOL])
+            second = await socket.response(input=[output_for(first)], tools=[TOOL], previous_response_id=first["id"])
             usage = second["usage"]
             return [first["output"][0]["name"], second["output"][0]["content"], usage["input_tokens"], usage]
 
@@ -232,12 +230,13 @@ async def test_ablations_answer_the_same(feature: str, service: Running) -> None
     full = await talk(service)
     assert found[:3] == full[:3]
     cached = found[3]["input_tokens_details"]["cached_tokens"]
-    if "render-cache" in without:
-        assert cached == 0
+    if without & {"render-cache", "state"}:
+        assert cached == 0, "nothing that was rendered is remembered"
     else:
         assert cached == full[3]["input_tokens_details"]["cached_tokens"] > 0
 
 
+@pytest.mark.rule("tools.known")
 async def test_tools_and_instructions_that_come_again_are_neither_parsed_nor_rendered(service: Running) -> None:
     """As Codex does it, on every call; on another connection and over HTTP too, and whatever goes on in between."""
     about = {"type": "function", "description": "what it does " * 20, "parameters": {}}

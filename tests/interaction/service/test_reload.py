@@ -35,6 +35,7 @@ async def _offers(url: str, wanted: set[str]) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.rule("route.reload")
 async def test_a_connection_sees_a_reload(tmp_path: Path) -> None:
     env = environment(tmp_path)
     config = Path(env["XDG_CONFIG_HOME"]) / "loopline" / "config.toml"

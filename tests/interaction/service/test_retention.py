@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.support.service import connected, eventually, running_service
 
 SMALL: dict[str, Any] = {"state_mb": 1, "state_minutes": 0}
 HALF_A_MEGABYTE = "word " * 60_000
 
 
+@pytest.mark.rule("state.bounded")
 async def test_the_oldest_lane_is_forgotten_when_memory_is_full() -> None:
     with running_service(**SMALL) as running:
         async with connected(running) as socket, connected(running) as other:
@@ -25,6 +28,7 @@ async def test_the_oldest_lane_is_forgotten_when_memory_is_full() -> None:
     assert len(running.service.retention) == running.service.retention.bytes == 0, "closed connections hold nothing"
 
 
+@pytest.mark.rule("state.bounded")
 async def test_what_is_stored_goes_on_from_the_store() -> None:
     with running_service(state_mb=0, state_minutes=0) as running:
         async with connected(running) as socket:
@@ -36,6 +40,7 @@ async def test_what_is_stored_goes_on_from_the_store() -> None:
             assert lost["error"]["code"] == "previous_response_not_found"
 
 
+@pytest.mark.rule("state.age")
 async def test_forgotten_by_age() -> None:
     with running_service(state_minutes=0.001) as running:
         async with connected(running) as socket:

@@ -43,6 +43,7 @@ async def begin(socket: Socket, **fields: Any) -> list[Any]:
     return events
 
 
+@pytest.mark.rule("rollout.goes_on")
 async def test_one_response_goes_on_behind_its_calls(rolling: Running) -> None:
     before = rolling.service.pipeline.validator.validated_items
     async with connected(rolling, headers=ASK) as socket:
@@ -64,6 +65,7 @@ async def test_one_response_goes_on_behind_its_calls(rolling: Running) -> None:
         assert details["cached_tokens"] >= ended["usage"]["total_tokens"] - ended["usage"]["output_tokens"]
 
 
+@pytest.mark.rule("rollout.goes_on")
 async def test_its_context_is_that_of_chained_calls(rolling: Running) -> None:
     """What a later call finds is the same, token by token, as if the rollout had been two calls."""
     async with connected(rolling, headers=ASK) as socket:
@@ -81,6 +83,7 @@ async def test_its_context_is_that_of_chained_calls(rolling: Running) -> None:
     assert rolled["usage"]["input_tokens"] == two["usage"]["input_tokens"]
 
 
+@pytest.mark.rule("rollout.off")
 async def test_without_the_switch_or_the_header_calls_end_the_response(rolling: Running) -> None:
     with running_service() as plain:
         async with connected(plain, headers=ASK) as socket:
@@ -91,6 +94,7 @@ async def test_without_the_switch_or_the_header_calls_end_the_response(rolling: 
         assert (await socket.response(**TASK))["output"][0]["type"] == "function_call"
 
 
+@pytest.mark.rule("rollout.ends")
 async def test_an_append_that_nothing_waits_for_is_refused(rolling: Running) -> None:
     async with connected(rolling, headers=ASK) as socket:
         await socket.send({"type": "response.append", "input": []})
@@ -100,6 +104,7 @@ async def test_an_append_that_nothing_waits_for_is_refused(rolling: Running) -> 
         assert (await socket.read())["stream_id"] == "other"
 
 
+@pytest.mark.rule("rollout.ends")
 async def test_a_wrong_append_fails_the_response(rolling: Running) -> None:
     async with connected(rolling, headers=ASK) as socket:
         await begin(socket)
@@ -111,12 +116,14 @@ async def test_a_wrong_append_fails_the_response(rolling: Running) -> None:
         assert (await socket.call(input="on", store=False))["type"] == "response.completed"
 
 
+@pytest.mark.rule("rollout.off")
 async def test_a_rollout_is_not_stored(rolling: Running) -> None:
     async with connected(rolling, headers=ASK) as socket:
         error = await socket.call(**{**TASK, "store": True})
         assert (error["type"], error["error"]["param"]) == ("error", "store")
 
 
+@pytest.mark.rule("rollout.ends")
 async def test_cancelled_while_it_waits(rolling: Running) -> None:
     async with connected(rolling, headers=ASK) as socket:
         await begin(socket)
@@ -125,6 +132,7 @@ async def test_cancelled_while_it_waits(rolling: Running) -> None:
         assert (last["type"], last["response"]["status"]) == ("response.incomplete", "cancelled")
 
 
+@pytest.mark.rule("rollout.ends")
 async def test_a_shutdown_does_not_wait_for_outputs(tmp_path: Path) -> None:
     async with child_service(tmp_path, enable_rollout=True) as child, connected(child.running, headers=ASK) as socket:
         await begin(socket)
@@ -135,6 +143,7 @@ async def test_a_shutdown_does_not_wait_for_outputs(tmp_path: Path) -> None:
         assert await child.ended() == 0
 
 
+@pytest.mark.rule("rollout.ends")
 async def test_the_wait_is_bounded() -> None:
     rollout = Rollout(wait_s=0.01)
     rollout.pause()

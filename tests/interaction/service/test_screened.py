@@ -21,6 +21,7 @@ def text(given: str) -> dict[str, str]:
     return {"type": "input_text", "text": given}
 
 
+@pytest.mark.rule("screen.flag")
 @pytest.mark.parametrize("before", ["", LONG], ids=["short", "long"])
 async def test_a_flag_shows_in_the_response_and_in_telemetry(service: Running, before: str) -> None:
     async with connected(service) as socket:
@@ -32,6 +33,7 @@ async def test_a_flag_shows_in_the_response_and_in_telemetry(service: Running, b
         assert later["metadata"] == {"loopline.screening": "leaked_credential"}, "it is still in the conversation"
 
 
+@pytest.mark.rule("screen.flag")
 async def test_a_flag_of_long_input_is_the_same_over_http(service: Running) -> None:
     async with http_client(service) as client:
         body = {"model": "scripted", "input": LONG + TOKEN, "store": False}
@@ -39,6 +41,7 @@ async def test_a_flag_of_long_input_is_the_same_over_http(service: Running) -> N
     assert response["metadata"] == {"loopline.screening": "leaked_credential"}
 
 
+@pytest.mark.rule("screen.before_output")
 @pytest.mark.parametrize("before", ["", LONG], ids=["short", "long"])
 async def test_no_output_leaves_before_a_block(service: Running, before: str) -> None:
     given = message(text(before + "look"), BAD_IMAGE)
@@ -53,6 +56,7 @@ async def test_no_output_leaves_before_a_block(service: Running, before: str) ->
     assert names == ["response.created", "response.in_progress", "response.failed", "[DONE]"]
 
 
+@pytest.mark.rule("screen.said")
 async def test_what_the_model_said_is_screened_for_the_next_call(service: Running) -> None:
     """On a lane the model's items are seen once they are said, over stateless HTTP when they come back: the same."""
     tool = {"type": "function", "name": "look", "parameters": {"type": "object", "required": ["path"],
