@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_core.tools.diagnostics import Diagnostic, Severity
-from lsp_server.documents import Document, path_of
+from lsp_server.documents import Document, Position, path_of
 from lsp_server.features.findings import SOURCE
 from lsp_server.protocol import Diagnostics
 
@@ -27,7 +27,8 @@ def register(server: LoopServer) -> None:
             return
         if len(said) >= MAX_FILES:
             said.pop(next(iter(said)))
-        found = (_diagnostic(path, one) for one in told.diagnostics)
+        document = server.documents.get(told.uri)
+        found = (_diagnostic(path, document, one) for one in told.diagnostics)
         said[path] = tuple(one for one in found if one is not None and one.source != SOURCE)
 
     def known(path: str | None) -> Sequence[Diagnostic]:
@@ -41,7 +42,8 @@ def register(server: LoopServer) -> None:
     server.diagnostics_source = known
 
 
-def _diagnostic(path: str, given: dict[str, Any]) -> Diagnostic | None:
+def _diagnostic(path: str, document: Document | None, given: dict[str, Any]) -> Diagnostic | None:
+    """Columns in characters; of a document that is not open, as the client counts."""
     span = given.get("range")
     start = span.get("start") if isinstance(span, dict) else None
     if not isinstance(start, dict):
@@ -49,6 +51,9 @@ def _diagnostic(path: str, given: dict[str, Any]) -> Diagnostic | None:
     line, column = start.get("line"), start.get("character")
     if not isinstance(line, int) or not isinstance(column, int):
         return None
+    if document is not None:
+        place = document.place(Position(line, column))
+        line, column = place.line, place.column
     severity = given.get("severity")
     return Diagnostic(
         path=path,
