@@ -74,6 +74,9 @@ test('the end of a turn closes what was open, and says nothing twice', () => {
   assert.ok(approval?.kind === 'approval' && approval.decision === 'closed');
   assert.equal(items(app, 'notice').length, 0);
   const failed = fold(BEGAN, { type: 'turn.finished', ...S, status: 'failed', text: 'no tests', durationMs: 5 });
+  const twice = fold(BEGAN, { type: 'notice', sessionId: 's', severity: 'error', text: 'no tests (write some)' },
+    { type: 'turn.finished', ...S, status: 'failed', text: 'no tests', durationMs: 5 });
+  assert.equal(items(twice, 'notice').length, 1);
   assert.ok(items(failed, 'notice').some((item) => item.kind === 'notice' && item.severity === 'error' && item.text === 'no tests'));
 });
 
@@ -173,10 +176,12 @@ test('five stages in their order', () => {
 
 test('what is shown after a reload', () => {
   const stored = { sessionId: 'old', state: 'stored' as const };
-  const running = { sessionId: 'run', state: 'elsewhere' as const };
+  const running = { sessionId: 'run', state: 'elsewhere' as const, turns: [{ turnId: 't', title: '', status: 'running' as const }] };
+  const idle = { ...running, turns: [] };
   assert.deepEqual(recall([stored, running], 'old'), { sessionId: 'run', resume: true });
   assert.deepEqual(recall([stored], 'old'), { sessionId: 'old', resume: false });
-  assert.equal(recall([stored], null), null);
+  assert.deepEqual(recall([stored, idle], 'old'), { sessionId: 'old', resume: false });
+  assert.equal(recall([stored, idle], null), null);
 });
 
 function told(given: Record<string, Inspected>, trusted = true): ReturnType<typeof serverSettings> {

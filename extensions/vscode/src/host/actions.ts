@@ -26,7 +26,7 @@ export class Actions {
     try {
       return await client.command(name, params);
     } catch (error) {
-      void vscode.window.showErrorMessage(`Loopline: ${error instanceof Error ? error.message : String(error)}`);
+      void vscode.window.showErrorMessage(`Loopline: ${words(error)}`);
       return undefined;
     }
   }
@@ -149,4 +149,11 @@ export class Actions {
       if (page?.more !== true || before === undefined) return;
     }
   }
+}
+
+/** What the server says went wrong, with what it says would help. */
+function words(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const hint = 'data' in error && typeof error.data === 'object' && error.data !== null && 'hint' in error.data ? error.data.hint : undefined;
+  return typeof hint === 'string' && hint !== '' ? `${error.message} (${hint})` : error.message;
 }

@@ -11,11 +11,12 @@ export interface Recall {
 export function recall(sessions: readonly Session[], last: string | null): Recall | null {
   const running = sessions.filter(runs);
   const before = sessions.find((one) => one.sessionId === last);
+  if (before?.state === 'elsewhere' && before.turns === undefined) return { sessionId: before.sessionId, resume: true };
   const chosen = running.find((one) => one.sessionId === last) ?? running[0] ?? before;
   return chosen === undefined ? null : { sessionId: chosen.sessionId, resume: runs(chosen) };
 }
 
 function runs(session: Session): boolean {
-  if (session.state === 'elsewhere' || (session.approvals ?? []).length > 0) return true;
+  if ((session.approvals ?? []).length > 0) return true;
   return (session.turns ?? []).some((turn) => turn.status === 'running' || turn.status === 'queued');
 }

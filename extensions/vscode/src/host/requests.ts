@@ -45,6 +45,9 @@ export async function serve(message: ToHost, around: Around): Promise<void> {
     case 'older':
       await actions.older(message.sessionId);
       return;
+    case 'sessions':
+      await actions.list();
+      return;
     case 'resume':
       if (message.sessionId === store.app.current) return;
       await actions.resume(message.sessionId);

@@ -21,9 +21,14 @@ export function notifyWaiting(store: Store, view: SessionView, actions: Actions)
       await view.show('next approval');
     }
   }
+  const told = new Set<string>();
   return store.listen((events) => {
-    for (const event of events) {
-      if (event.type === 'approval.opened' && (!vscode.window.state.focused || !view.visible)) void ask(event.approval);
+    const opened = events.flatMap((event) => event.type === 'approval.opened' ? [event.approval]
+      : event.type === 'local.session' ? (event.session.approvals ?? []) : []);
+    for (const approval of opened) {
+      if (told.has(approval.approvalId) || (vscode.window.state.focused && view.visible)) continue;
+      told.add(approval.approvalId);
+      void ask(approval);
     }
   });
 }

@@ -190,7 +190,9 @@ function endTurn(
     changed.push(item.key);
   }
   const said = session.items.findLast((item) => item.turnId === turnId && item.kind === 'text');
-  const tells = text.trim() !== '' && text.trim().toLowerCase() !== status;
+  const last = session.items.at(-1);
+  const noted = last?.kind === 'notice' && last.text.startsWith(text.trim());
+  const tells = text.trim() !== '' && text.trim().toLowerCase() !== status && !noted;
   if (tells && (said?.kind !== 'text' || said.text.trim() !== text.trim())) {
     const change = status === 'completed'
       ? add(session, { kind: 'text', turnId, text, done: true })

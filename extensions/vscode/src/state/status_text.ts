@@ -46,7 +46,7 @@ export function statusText(app: AppState): StatusText {
     const text = `$(record) ${none === '' ? '' : `${none} · `}${numbers}${dot}`;
     return { text, tooltip: words, severity, spoken: `Loopline is working, ${numbers}${spokenApprovals(waiting)}` };
   }
-  const idle = [none || 'loopline', ...(call === undefined ? [] : figures)].join(' · ');
+  const idle = [none || 'loopline', ...(call?.ttftMs === undefined ? [] : figures)].join(' · ');
   return { text: idle + dot, tooltip: words, severity, spoken: `Loopline: ${idle}${spokenApprovals(waiting)}` };
 }
 

@@ -39,6 +39,7 @@ export type ToHost =
   | { type: 'open'; path: string; line: number | null }
   | { type: 'link'; url: string }
   | { type: 'copy'; text: string }
+  | { type: 'sessions' }
   | { type: 'resume'; sessionId: string }
   | { type: 'run'; command: PageCommand };
 

@@ -35,6 +35,7 @@ export class Head {
     this.drawn = { ...this.drawn, bar: '' };
     this.refreshBar();
     if (open) {
+      this.page.send({ type: 'sessions' });
       this.refreshList();
       this.list.querySelector<HTMLElement>('button')?.focus();
     }
