@@ -24,6 +24,7 @@ from agent_core.errors import LooplineError, ServiceError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Restarted, TextDelta
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.stages import StageClock, ms_to_ns
+from agent_core.tools.linters import LINTERS
 from agent_core.tools.port import ToolResult
 
 
@@ -173,7 +174,7 @@ class Turn:
         """Count a result; what is to be told beside it."""
         self._ran_tools += 1
         self._spent.tool_result(f"{call.name} {call.arguments} {result.output}", result.status == "error")
-        if call.name == "checks":
+        if call.name == "checks" and result.data.get("runner") not in LINTERS:
             self._last_checks = str(result.data.get("status", result.status))
         return self._context.after_tool(call, result)
 

@@ -1,11 +1,11 @@
-"""The tool `checks`: finds and runs the project's tests, and gives counts and failures."""
+"""The tool `checks`: finds and runs the project's tests and linters, and gives counts, failures and findings."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from agent_core.errors import ToolError
 from agent_core.tools import schema
 from agent_core.tools.background import off_loop
 from agent_core.tools.environment import Interpreter, find_interpreter
+from agent_core.tools.linters import LINTERS, configured
+from agent_core.tools.linting import Lint, Linters
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.processes import Processes
 from agent_core.tools.reports import Report, npm_report, pytest_report, unittest_report
@@ -53,15 +55,18 @@ class _Plan(msgspec.Struct, frozen=True):
 
 
 class ChecksTool:
-    """`checks`: first a line `checks: status=… failed=… …`, then the runner's output.
+    """`checks`: first a line `checks: status=… failed=… …`, then the runner's output, then what linters found.
 
-    `data`: `status`, `runner`, `command`, `duration_s`, `failed`, `passed`, `errors`, `skipped` (None where the runner
-    did not tell) and `failures`, a list of {id, file, line, message}.
+    The first line is about tests. Linters that the project configures run where no target is given, and say their part
+    in lines `lint: <tool> status=… findings=… …`; a linter's name as target runs that alone, and the first line is then
+    about it. `data`: `status`, `runner`, `command`, `duration_s`, `failed`, `passed`, `errors`, `skipped` (None where
+    the runner did not tell), `failures`, a list of {id, file, line, message}, and `lint`, a list of {tool, status,
+    command, count, findings: [{file, line, column, code, message}]}.
     """
 
     spec = ToolSpec(
         name="checks",
-        description="Find and run the project's tests; target is a test file, folder or test id.",
+        description="Find and run the project's tests and linters; target: a test file, folder, test id, or a linter.",
         parameters=schema.parameters({}, {"target": schema.STRING}),
         kind="command",
     )
@@ -83,10 +88,20 @@ class ChecksTool:
         self._use_venv = use_venv
         self._timeout_s = timeout_s
         self._has_pytest: dict[str, bool] = {}
+        self._linters = Linters(environment, processes, self._interpreter)
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         target: str | None = arguments.get("target") or None
         root = self._workspace.root
+        linter = next((name for name in LINTERS if name == target and not (root / name).exists()), None)
+        if linter is not None:
+            return _lint_result((await self._linters.run(root, [linter], context.progress))[0])
+        if target is None:
+            tests = await self._tests(root, None, context)
+            return _with_lint(tests, await self._linters.run(root, configured(root), context.progress))
+        return await self._tests(root, target, context)
+
+    async def _tests(self, root: Path, target: str | None, context: ToolContext) -> ToolResult:
         if target is not None:
             root, target = self._locate(target)
         project = await off_loop(lambda job: look_at(root, target, job.tick), LOOK_LIMIT_S)
@@ -108,6 +123,14 @@ class ChecksTool:
             )
             report = _report(plan, outcome, scratch, root)
         return _result(plan, outcome, report, self._timeout_s)
+
+    def _interpreter(self, root: Path) -> str | None:
+        try:
+            return find_interpreter(
+                root, setting=self._python, environment=self._environment, use_venv=self._use_venv
+            ).path
+        except ToolError:
+            return None
 
     def _locate(self, target: str) -> tuple[Path, str]:
         """The root that a target lies in, and the target relative to it. Dotted names belong to the first root."""
@@ -237,6 +260,44 @@ def _result(plan: _Plan, outcome: Outcome, report: Report, timeout_s: float) -> 
             "failures": [msgspec.to_builtins(failure) for failure in report.failures],
         },
     )
+
+
+def _with_lint(tests: ToolResult, lint: Sequence[Lint]) -> ToolResult:
+    """The result of tests with that of linters behind it; its status stays that of the tests."""
+    if not lint:
+        return tests
+    found = sum(one.count for one in lint)
+    return msgspec.structs.replace(
+        tests,
+        output="\n".join([tests.output, *(one.text() for one in lint)]),
+        summary=f"{tests.summary}, {found} lint findings" if found else tests.summary,
+        data={**tests.data, "lint": [_lint_data(one) for one in lint]},
+    )
+
+
+def _lint_result(lint: Lint) -> ToolResult:
+    """The result of a linter that was asked for by its name."""
+    status = "error" if lint.status == "absent" else lint.status
+    counts = {"failed": lint.count, "passed": 0, "errors": int(status == "error"), "skipped": 0}
+    numbers = " ".join(f"{name}={count}" for name, count in counts.items())
+    ran = f"duration_s={lint.duration_s:.2f} runner={lint.tool} command={lint.command}"
+    return ToolResult(
+        output=f"checks: status={status} {numbers} {ran}\n{lint.text()}",
+        summary="not installed here" if lint.status == "absent" else f"{lint.count} findings",
+        data={"status": status, "runner": lint.tool, "command": lint.command, **counts,
+              "duration_s": round(lint.duration_s, 3), "failures": [], "lint": [_lint_data(lint)]},
+    )  # fmt: skip
+
+
+def _lint_data(lint: Lint) -> dict[str, Any]:
+    findings = [msgspec.to_builtins(finding) for finding in lint.findings]
+    return {
+        "tool": lint.tool,
+        "status": lint.status,
+        "command": lint.command,
+        "count": lint.count,
+        "findings": findings,
+    }
 
 
 def _summary(report: Report) -> str:

@@ -57,7 +57,7 @@ def look_at(root: Path, target: str | None = None, tick: Callable[[], None] = la
             conftest = True
         elif _TEST_FILE.search(entry.relative) and entry.relative != named:
             test_files.append(entry.relative)
-    texts = [_peek(root / name) for name in test_files]
+    texts = [peek(root / name) for name in test_files]
     return Project(
         pytest_configured=conftest or _pytest_section(root),
         plain_tests=any(_PLAIN_TEST.search(text) for text in texts),
@@ -165,12 +165,12 @@ def _pattern(test_files: tuple[str, ...]) -> str:
 def _pytest_section(root: Path) -> bool:
     if (root / "pytest.ini").is_file() or (root / ".pytest.ini").is_file():
         return True
-    if re.search(r"^\[tool:pytest\]", _peek(root / "setup.cfg"), re.MULTILINE):
+    if re.search(r"^\[tool:pytest\]", peek(root / "setup.cfg"), re.MULTILINE):
         return True
-    if re.search(r"^\[pytest\]", _peek(root / "tox.ini"), re.MULTILINE):
+    if re.search(r"^\[pytest\]", peek(root / "tox.ini"), re.MULTILINE):
         return True
     try:
-        tools = tomllib.loads(_peek(root / "pyproject.toml")).get("tool", {})
+        tools = tomllib.loads(peek(root / "pyproject.toml")).get("tool", {})
     except tomllib.TOMLDecodeError:
         return False
     return isinstance(tools, dict) and "pytest" in tools
@@ -178,14 +178,14 @@ def _pytest_section(root: Path) -> bool:
 
 def _npm_script(root: Path) -> bool:
     try:
-        scripts = json.loads(_peek(root / "package.json") or "{}").get("scripts", {})
+        scripts = json.loads(peek(root / "package.json") or "{}").get("scripts", {})
         script = scripts.get("test")
     except (ValueError, AttributeError):
         return False
     return isinstance(script, str) and bool(script.strip()) and _NPM_DEFAULT not in script
 
 
-def _peek(path: Path) -> str:
+def peek(path: Path) -> str:
     """The start of a text file; "" if it is none."""
     try:
         if not path.is_file():

@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -28,6 +29,9 @@ GRACE_S = 1.0
 
 FIRST_LOOK_S = 0.5
 """How long the files are searched as they come, before the whole tree is listed for ripgrep."""
+
+LEAST_S = 0.5
+"""What a step gets where the time is up already: it then says so itself."""
 
 MAX_ANSWER_BYTES = 16_000_000
 MIN_FILES_FOR_RIPGREP = 400
@@ -58,17 +62,22 @@ class SearchEngine:
         self._first_look_s = first_look_s
 
     async def find(self, query: Query, starts: list[Start]) -> Found:
-        """A first look at what lies near, which often is all there is; then the whole tree, faster where ripgrep is."""
+        """A first look at what lies near, which often is all there is; then the whole tree, faster where ripgrep is.
+
+        All steps together keep to the time limit, and half of it is left for the last.
+        """
         quick = query.literal or is_quick(query.pattern)
+        deadline_s = time.monotonic() + self._limit_s
         first_s = min(self._first_look_s, self._limit_s)
         if quick:
             found = await off_loop(lambda job: self._in_thread(job, query, starts, None), first_s)
             if found.stopped != TIME_LIMIT or first_s == self._limit_s:
                 return found
-        only = await self._candidates(query, starts)
+        only = await self._candidates(query, starts, deadline_s - self._limit_s / 2)
+        left_s = max(deadline_s - time.monotonic(), LEAST_S)
         if quick:
-            return await off_loop(lambda job: self._in_thread(job, query, starts, only), self._limit_s)
-        return await self._in_child(query, starts, only)
+            return await off_loop(lambda job: self._in_thread(job, query, starts, only), left_s)
+        return await self._in_child(query, starts, only, left_s)
 
     def _in_thread(self, job: Job, query: Query, starts: list[Start], only: list[list[str]] | None) -> Found:
         return scan(query, starts, self._limits, self._bounds(job), only)
@@ -81,12 +90,12 @@ class SearchEngine:
             buffers=self._workspace.open_texts(),
         )
 
-    async def _in_child(self, query: Query, starts: list[Start], only: list[list[str]] | None) -> Found:
+    async def _in_child(self, query: Query, starts: list[Start], only: list[list[str]] | None, limit_s: float) -> Found:
         task = Task(
             query=query,
             starts=starts,
             limits=self._limits,
-            limit_s=self._limit_s,
+            limit_s=limit_s,
             allowed_secrets=self._workspace.secrets.allowed,
             buffers=self._workspace.open_texts(),
             only=only,
@@ -96,30 +105,32 @@ class SearchEngine:
                 argv=(sys.executable, "-I", "-c", "from agent_core.tools.scan_child import main; main()"),
                 cwd=str(self._workspace.root),
                 environment=self._environment,
-                timeout_s=self._limit_s + GRACE_S,
+                timeout_s=limit_s + GRACE_S,
                 max_output_bytes=MAX_ANSWER_BYTES,
                 stdin=json.dumps(msgspec.to_builtins(task)).encode(),
             )
         )
         return _answer(outcome.output, killed=bool(outcome.stopped_by))
 
-    async def _candidates(self, query: Query, starts: list[Start]) -> list[list[str]] | None:
-        """Per start, the files that may have hits, in walking order; None: look at all."""
+    async def _candidates(self, query: Query, starts: list[Start], deadline_s: float) -> list[list[str]] | None:
+        """Per start, the files that may have hits, in walking order; None: look at all, also where `deadline_s` (of
+        `time.monotonic`) came first."""
         if self._ripgrep is None or not query.needle.isascii() or not query.needle:
             return None
-        lists = await off_loop(lambda job: _listed(job, starts, query, self._bounds(job)), self._limit_s)
+        left_s = max(deadline_s - time.monotonic(), LEAST_S)
+        lists = await off_loop(lambda job: _listed(job, starts, query, self._bounds(job)), left_s)
         if lists is None or sum(map(len, lists)) < MIN_FILES_FOR_RIPGREP:
             return None
         buffers = self._workspace.open_texts()
         found: list[list[str]] = []
         for start, files in zip(starts, lists, strict=True):
-            holding = await self._holding(query.needle, start.root, files)
+            holding = await self._holding(query.needle, start.root, files, deadline_s)
             if holding is None:
                 return None
             found.append([file for file in files if file in holding or f"{start.root}/{file}" in buffers])
         return found
 
-    async def _holding(self, needle: str, root: str, files: list[str]) -> set[str] | None:
+    async def _holding(self, needle: str, root: str, files: list[str], deadline_s: float) -> set[str] | None:
         """Those of `files` that hold `needle`, by ripgrep; None if it failed."""
         found: set[str] = set()
         for batch in _batches(files):
@@ -128,7 +139,7 @@ class SearchEngine:
                     argv=(str(self._ripgrep), *_RIPGREP_OPTIONS, f"--regexp={needle}", "--", *batch),
                     cwd=root,
                     environment=self._environment,
-                    timeout_s=self._limit_s,
+                    timeout_s=max(deadline_s - time.monotonic(), LEAST_S),
                     max_output_bytes=MAX_ANSWER_BYTES,
                     raw=True,
                 )

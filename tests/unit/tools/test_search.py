@@ -12,7 +12,7 @@ import pytest
 from agent_core.tools.port import ToolContext
 from agent_core.tools.processes import Processes
 from agent_core.tools.scan import expand_braces
-from agent_core.tools.search import SearchTool
+from agent_core.tools.search import SEARCH_LIMIT_S, SearchTool
 from agent_core.tools.search_engine import find_ripgrep
 from tests.support.tools import BIN, Bench, Gaps
 from tests.support.tools_buffers import Buffers
@@ -269,25 +269,38 @@ async def test_open_buffers_are_searched_instead_of_the_disk(tmp_path: Path) -> 
     assert "a.txt:1:in the buffer" in await bench.ok("search", pattern="(b)uffer+")
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("use_ripgrep", [True, False])
-async def test_a_tree_of_200_000_files_is_listed_and_searched_within_bounds(bench: Bench, use_ripgrep: bool) -> None:
-    for number in range(2000):
+@pytest.mark.parametrize("folders", [50, pytest.param(2000, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
+async def test_large_trees_are_listed_and_searched_within_bounds(bench: Bench, use_ripgrep: bool, folders: int) -> None:
+    """5,000 files, and 200,000 by `make soak`. What is measured is printed; bounds leave room for a busy machine."""
+    for number in range(folders):
         folder = bench.root / f"d{number % 40}" / f"e{number}"
         folder.mkdir(parents=True)
         for file in range(100):
             (folder / f"f{file}.py").write_text(f"import os\n\n\ndef function_{number}_{file}(x):\n    return x\n")
-    search = tool(bench, use_ripgrep=use_ripgrep)
+    search, last = tool(bench, use_ripgrep=use_ripgrep), folders - 1
     async with Gaps() as gaps:
-        started = time.monotonic()
-        await bench.ok("list", depth=9)
-        assert time.monotonic() - started < 2
-        for pattern in ("function_1999_99", r"function_199\d_99\(", "(f)unction_1999_9+"):
-            started = time.monotonic()
+        started, before_s = time.monotonic(), time.process_time()
+        listed = await bench.run("list", depth=9)
+        _tell(f"list of {folders * 100:,} files", started, before_s, listed.summary)
+        assert len(listed.output) < 100_000
+        assert time.process_time() - before_s < 2
+        for pattern in (
+            f"function_{last}_99",
+            rf"function_{last // 10}\d_99\(",
+            f"(f)unction_{last}_9+",
+            "no_such_name",
+        ):
+            started, before_s = time.monotonic(), time.process_time()
             result = await search.run({"pattern": pattern}, CONTEXT)
-            took_s = time.monotonic() - started
-            print(f"ripgrep={use_ripgrep} {pattern}: {took_s:.2f} s, {result.summary}")
-            assert took_s < 15
+            _tell(f"ripgrep={use_ripgrep} {pattern}", started, before_s, result.summary)
+            assert time.monotonic() - started < SEARCH_LIMIT_S + 5, "it stops by itself"
+            assert len(result.output) < 100_000
+            assert result.data["complete"] is False or bool(result.data["hits"]) == (pattern != "no_such_name")
     print(f"longest gap of the event loop {gaps.longest_s * 1000:.0f} ms")
-    assert gaps.longest_s < 0.5
+    assert gaps.longest_s < 2
+
+
+def _tell(what: str, started: float, before_s: float, summary: str) -> None:
+    took_s, used_s = time.monotonic() - started, time.process_time() - before_s
+    print(f"{what}: {took_s:.2f} s, {used_s:.2f} s of processor time here, {summary}")
