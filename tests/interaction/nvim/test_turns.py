@@ -59,6 +59,20 @@ async def test_an_edit_of_an_open_file_is_in_the_buffer_and_saved_for_the_tests(
         await nv.quit()
 
 
+async def test_a_tool_shows_its_output_when_it_is_opened(opened: Open) -> None:
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await start(nv, steps({"call": "shell", "args": {"command": "echo out; echo put"}}, {"text": "said"}))
+        assert "│ out" not in await over(nv, "✓ completed")
+        await nv.command("Loopline open")
+        await nv.lua("vim.fn.search('● shell')")
+        await nv.keys("<CR>")
+        text = await nv.shows("│ out\n  │ put\n  │ exit code: 0")
+        assert await nv.lua("return vim.fn.foldclosed('.')") == -1, text
+        assert "│ command: echo out; echo put" in text
+        await nv.quit()
+
+
 async def test_unsaved_text_of_the_user_is_kept_and_not_written(opened: Open, root: Path) -> None:
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)

@@ -16,6 +16,11 @@ function M.act()
   elseif item.kind == "diff" then
     require("loopline.review").open(shown.link)
   elseif vim.fn.foldlevel(".") > 0 then
+    local untold = item.kind == "tool" and item.status ~= "running" and item.tool_call and not item.text
+    if untold and (item.diff or "") == "" then
+      item.text = ""
+      require("loopline.sessions").output(shown.link, shown.link.store.sessions[shown.session], item)
+    end
     vim.cmd("normal! za")
   end
 end

@@ -155,8 +155,8 @@ function M.text()
   help:say(
     "While a turn runs: `◉ 812 tok/s · 92 ms · 94 % ⟲`, that is tokens per second, time to the first token of "
       .. "the latest call, the share of its input that was cached, and how it reused the connection (⟲ reused, ↑ sent "
-      .. "in full, ↯ reconnected). What is not known is –. `● approval waits` comes before it. |User| `LooplineStatus` "
-      .. "is triggered when it changed."
+      .. "in full, ↯ reconnected). What the latest call can't tell yet is of the one before; what is not known is –. "
+      .. "`● approval waits` comes before it. |User| `LooplineStatus` is triggered when it changed."
   )
   help:section("Functions", "loopline-functions")
   help:add(tagged("require('loopline').setup({options})", "loopline.setup()"))

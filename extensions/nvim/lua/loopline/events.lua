@@ -93,6 +93,7 @@ end
 ON["tool.started"] = function(_, session, event)
   local item = session.tools[event.toolCallId] or state.add(session, { kind = "tool", turn = event.turnId })
   item.name, item.arguments, item.status = event.name, event.arguments, "running"
+  item.tool_call = event.toolCallId
   session.tools[event.toolCallId] = item
   state.touch(session, item)
 end
@@ -110,7 +111,7 @@ ON["tool.finished"] = function(_, session, event)
     or state.add(session, { kind = "tool", turn = event.turnId, name = event.name })
   session.tools[event.toolCallId] = item
   item.status, item.summary, item.diff = event.status, event.summary, event.diff
-  item.duration_ms, item.line = event.durationMs, nil
+  item.duration_ms, item.line, item.tool_call = event.durationMs, nil, event.toolCallId
   state.touch(session, item)
 end
 
@@ -148,9 +149,20 @@ ON["notice"] = function(_, session, event)
   state.add(session, { kind = "notice", severity = event.severity, text = event.text })
 end
 
+---The figures of a call, those that it can't tell yet taken from the call before.
+---@param before? loopline.Call
+---@param call loopline.Call
+---@return loopline.Call
+local function latest(before, call)
+  local found = vim.deepcopy(call)
+  for _, name in ipairs({ "tokensPerS", "ttftMs", "cachedShare" }) do
+    found[name] = call[name] or (before and before[name]) or nil
+  end
+  return found
+end
+
 ON["call"] = function(_, session, event)
   local turn = state.turn_of(session, event.turnId)
-  turn.call = event
   for at = #turn.calls, 1, -1 do
     if turn.calls[at].callId == event.callId then
       turn.calls[at] = event
@@ -163,8 +175,9 @@ ON["call"] = function(_, session, event)
   if #turn.calls == 0 or turn.calls[#turn.calls].number < event.number then
     table.insert(turn.calls, event)
   end
+  turn.figures = latest(turn.figures, event)
   if turn.header and turn.status == "running" then
-    turn.header.call = event
+    turn.header.call = turn.figures
     state.touch(session, turn.header)
   end
 end
@@ -183,6 +196,15 @@ ON["stages"] = function(_, session, event)
   end
 end
 
+---@param store loopline.Store
+---@param event table
+---@param id string
+local function apply(store, event, id)
+  if ON[event.type] then
+    ON[event.type](store, state.session(store, id), event)
+  end
+end
+
 ---Fold one notification in. An event of a kind that this version does not know is left out.
 ---@param store loopline.Store
 ---@param params loopline.Events
@@ -191,19 +213,59 @@ function M.fold(store, params)
   local whole = store.seq == 0 or params.seq == store.seq + 1
   store.seq = params.seq
   for _, event in ipairs(params.events) do
+    local id = event.sessionId or (event.approval and event.approval.sessionId) or store.current
     if event.type == "status" then
       store.status = {}
       for _, category in ipairs(event.categories) do
         store.status[category.category] = category
       end
-    elseif ON[event.type] then
-      local id = event.sessionId or (event.approval and event.approval.sessionId) or store.current
-      if id then
-        ON[event.type](store, state.session(store, id), event)
-      end
+    elseif id and store.held[id] then
+      table.insert(store.held[id], event)
+    elseif id then
+      apply(store, event, id)
     end
   end
   return whole
+end
+
+---A session is about to be read anew: keep its events for after that.
+---@param store loopline.Store
+---@param id string
+function M.hold(store, id)
+  store.held[id] = store.held[id] or {}
+end
+
+---@param session loopline.SessionState
+---@param said string
+---@return boolean
+local function is_shown(session, said)
+  for at = #session.items, math.max(1, #session.items - 5), -1 do
+    local item = session.items[at]
+    if item.kind == "text" and item ~= session.streaming and vim.trim(item.text) == vim.trim(said) then
+      return true
+    end
+  end
+  return false
+end
+
+---It was read: what came meanwhile follows, but for words that were read already.
+---@param store loopline.Store
+---@param id string
+function M.release(store, id)
+  local held = store.held[id] or {}
+  store.held[id] = nil
+  for _, event in ipairs(held) do
+    local session = store.sessions[id]
+    if event.type == "text.done" and session and is_shown(session, event.text) then
+      if session.streaming then
+        session.streaming.text = ""
+        state.touch(session, session.streaming)
+        session.streaming = nil
+      end
+    else
+      apply(store, event, id)
+    end
+  end
 end
 
 return M

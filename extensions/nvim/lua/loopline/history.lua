@@ -59,7 +59,7 @@ local function append(session, entry, turn)
       status = entry.text == "" and "running" or "done",
     })
     if call then
-      session.tools[call] = item
+      session.tools[call], item.tool_call = item, call
     end
   end
 end
@@ -105,6 +105,9 @@ function M.load(store, told, transcript, earlier)
       item.status = "done"
     end
   end
+  store.approvals = vim.tbl_filter(function(approval)
+    return approval.sessionId ~= told.sessionId
+  end, store.approvals)
   for _, approval in ipairs(told.approvals or {}) do
     state.open_approval(store, session, approval)
   end

@@ -19,6 +19,7 @@ local M = {}
 ---@field right? {[1]: string, [2]: string}[] Shown at the right edge of the first line.
 
 local MAX_LINES = 2000
+local WIDTH = 72
 local SIGNS =
   { ok = "●", done = "●", running = "◌", error = "✗", denied = "✗", timeout = "✗", cancelled = "✗" }
 local ENDS = { completed = "✓", failed = "✗", cancelled = "■", interrupted = "↯" }
@@ -125,7 +126,7 @@ local function spelled(arguments)
   return #words > 0 and table.concat(words, "\n") or arguments
 end
 
----@type table<string, fun(out: loopline.Page, item: loopline.Item)>
+---@type table<string, fun(out: loopline.Page, item: loopline.Item, width: integer)>
 local OF = {}
 
 OF.turn = function(out, item)
@@ -159,12 +160,17 @@ OF.text = function(out, item)
   out:foreign(item.text, "")
 end
 
-OF.tool = function(out, item)
+OF.tool = function(out, item, width)
   local sign, name = SIGNS[item.status] or "●", text.one_line(item.name or "tool", 24)
+  local room = math.max(20, width - 24)
   local subject = M.subject(item.arguments)
-  local summary = item.line and text.one_line(item.line, 100) or text.one_line(item.summary or "", 100)
+  local summary = text.one_line(item.line or item.summary or "", room)
+  if subject ~= "" and vim.startswith(summary, subject) then
+    subject = ""
+  end
+  subject = text.one_line(subject, math.max(12, room - vim.api.nvim_strwidth(summary)))
   local words = { ("%s %-8s"):format(sign, name) }
-  for _, part in ipairs({ subject, summary ~= subject and summary or "" }) do
+  for _, part in ipairs({ subject, summary }) do
     if part ~= "" then
       words[#words + 1] = part
     end
@@ -178,10 +184,14 @@ OF.tool = function(out, item)
   end
   if item.diff and item.diff ~= "" then
     out:diff(item.diff, "  │ ")
-  elseif item.text and item.text ~= "" then
-    out:foreign(item.text, "  │ ", "LooplineQuiet")
-  elseif item.arguments and item.arguments ~= "" and item.arguments ~= "{}" then
-    out:foreign(spelled(item.arguments), "  │ ", "LooplineQuiet")
+  else
+    if item.arguments and item.arguments ~= "" and item.arguments ~= "{}" then
+      out:foreign(spelled(item.arguments), "  │ ", "LooplineQuiet")
+    end
+    if item.text and item.text ~= "" then
+      out:add("  ├", "LooplineQuiet")
+      out:foreign(item.text, "  │ ")
+    end
   end
   out.fold = #out.lines > 1
 end
@@ -199,15 +209,17 @@ OF.notice = function(out, item)
   out:foreign((item.severity == "info" and "· " or "! ") .. (item.text or ""), "", hl or "LooplineQuiet")
 end
 
-OF.approval = function(out, item)
+OF.approval = function(out, item, width)
   local asked = item.approval or {}
-  local what = text.one_line(asked.name or "", 40)
-  local subject = text.one_line(text.visible(asked.subject or ""), 300)
-  what = subject == what and what or what .. " " .. subject
+  local name, subject = text.one_line(asked.name or "", 40), text.visible(asked.subject or "")
+  local function what(limit)
+    local shown = text.one_line(subject, limit)
+    return shown == name and name or name .. " " .. shown
+  end
   if item.decision then
-    out:add(("◆ %s: %s"):format(item.decision, what), "LooplineQuiet")
+    out:add(("◆ %s: %s"):format(text.one_line(item.decision, 20), what(math.max(20, width - 24))), "LooplineQuiet")
   else
-    out:add("◆ waits for you: " .. what, "LooplineApproval")
+    out:add("◆ waits for you: " .. what(300), "LooplineApproval")
     if asked.rule then
       out:add("  " .. text.one_line(asked.rule, 200), "LooplineQuiet")
     end
@@ -288,6 +300,7 @@ OF["end"] = function(out, item)
       out:mark(mark[1], mark[2], mark[3])
     end
   end
+  out:add("")
 end
 
 OF.undone = function(out, item)
@@ -309,10 +322,11 @@ OF.more = function(out)
 end
 
 ---@param item loopline.Item
+---@param width? integer Columns that the first line of what is folded should fit in.
 ---@return loopline.Rendered
-function M.item(item)
+function M.item(item, width)
   local out = page()
-  OF[item.kind](out, item)
+  OF[item.kind](out, item, width or WIDTH)
   return out
 end
 

@@ -2,6 +2,7 @@
 
 local client = require("loopline.client")
 local config = require("loopline.config")
+local events = require("loopline.events")
 local history = require("loopline.history")
 local state = require("loopline.state")
 local text = require("loopline.text")
@@ -35,21 +36,44 @@ local function remembered(root)
   return ok and lines[1] or nil
 end
 
----Take a session up: what it is now, its transcript, and what comes of it.
+---Read a session anew: what it is now, and a page of its transcript. Events that come meanwhile follow after it.
+---@param link loopline.Link
+---@param id string
+---@param page table What of the transcript.
+---@param later? loopline.Entry[] What of it is loaded already.
+---@param done fun()
+---@param failed? fun(words: string)
+local function read(link, id, page, later, done, failed)
+  events.hold(link.store, id)
+  local function fail(words)
+    events.release(link.store, id)
+    if failed then
+      failed(words)
+    else
+      client.notify(words, vim.log.levels.ERROR)
+    end
+  end
+  client.exec(link, "loopline.session.resume", { sessionId = id }, function(told)
+    client.request(link, "loopline/transcript", page, function(transcript)
+      link.transcripts[id] = history.load(link.store, told, transcript, later)
+      events.release(link.store, id)
+      done()
+      client.tell("changed", link)
+    end, fail)
+  end, fail)
+end
+
+---Take a session up, and show what comes of it.
 ---@param link loopline.Link
 ---@param id string
 ---@param done? fun()
 ---@param failed? fun(words: string)
 function M.resume(link, id, done, failed)
-  client.exec(link, "loopline.session.resume", { sessionId = id }, function(told)
-    client.request(link, "loopline/transcript", { sessionId = id, limit = PAGE }, function(transcript)
-      link.transcripts[id] = history.load(link.store, told, transcript)
-      link.store.current = id
-      client.tell("changed", link)
-      if done then
-        done()
-      end
-    end, failed)
+  read(link, id, { sessionId = id, limit = PAGE }, nil, function()
+    link.store.current = id
+    if done then
+      done()
+    end
   end, failed)
 end
 
@@ -57,15 +81,25 @@ end
 ---@param link loopline.Link
 function M.earlier(link)
   local session = state.current(link.store)
-  if not session or not session.first_index then
-    return
+  if session and session.first_index then
+    local page = { sessionId = session.id, before = session.first_index, limit = PAGE }
+    read(link, session.id, page, link.transcripts[session.id], function() end)
   end
-  client.exec(link, "loopline.session.resume", { sessionId = session.id }, function(told)
-    local asked = { sessionId = session.id, before = session.first_index, limit = PAGE }
-    client.request(link, "loopline/transcript", asked, function(transcript)
-      link.transcripts[session.id] = history.load(link.store, told, transcript, link.transcripts[session.id])
-      client.tell("changed", link)
-    end)
+end
+
+---Fetch what a tool put out, which events do not carry.
+---@param link loopline.Link
+---@param session loopline.SessionState
+---@param item loopline.Item
+function M.output(link, session, item)
+  client.request(link, "loopline/transcript", { sessionId = session.id, limit = PAGE }, function(transcript)
+    for _, entry in ipairs(transcript.entries) do
+      if entry.toolCallId == item.tool_call and entry.text ~= "" then
+        item.text = entry.text
+        state.touch(session, item)
+        client.tell("changed", link)
+      end
+    end
   end)
 end
 

@@ -15,6 +15,7 @@ local M = {}
 ---@field call? loopline.Call Of the running turn, for live figures.
 ---@field name? string
 ---@field arguments? string
+---@field tool_call? string
 ---@field summary? string
 ---@field diff? string
 ---@field line? string The latest line of a running tool.
@@ -38,7 +39,7 @@ local M = {}
 ---@field plan? loopline.Item
 ---@field diff? loopline.Item
 ---@field calls loopline.Call[]
----@field call? loopline.Call
+---@field figures? loopline.Call Of the latest call; what it can't tell yet is of the one before.
 ---@field stages_ms? table<string, number>
 ---@field said? string The latest whole text.
 ---@field undo_id? string
@@ -65,10 +66,11 @@ local M = {}
 ---@field status table<string, loopline.Category>
 ---@field seq integer
 ---@field asked table<string, string> What this editor asked for, by turn.
+---@field held table<string, loopline.AnyEvent[]> Of sessions that are being read anew: events for after that.
 
 ---@return loopline.Store
 function M.new()
-  return { sessions = {}, approvals = {}, status = {}, seq = 0, asked = {} }
+  return { sessions = {}, approvals = {}, status = {}, seq = 0, asked = {}, held = {} }
 end
 
 ---@param store loopline.Store

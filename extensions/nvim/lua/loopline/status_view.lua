@@ -20,7 +20,7 @@ function M.of(link)
     server_text = link.server_text,
     running = turn ~= nil,
     approvals = #link.store.approvals,
-    call = turn and turn.call,
+    call = turn and turn.figures,
     model = name or (session and session.model ~= "" and session.model or nil),
     model_note = note or (session and session.note),
     connection = link.store.status.connection and link.store.status.connection.state,

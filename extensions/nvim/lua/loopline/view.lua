@@ -3,6 +3,7 @@
 ---A buffer's text is written only where it differs. Positions are kept by item, so an item at the end costs the same
 ---however long the session is.
 
+local config = require("loopline.config")
 local render = require("loopline.render")
 
 local M = {}
@@ -21,6 +22,13 @@ local FIGURES = api.nvim_create_namespace("loopline.figures")
 
 ---@type table<integer, loopline.View> by buffer
 M.views = {}
+
+---@return integer columns of a session
+local function width()
+  local options = config.get()
+  local beside = options.window == "left" or options.window == "right"
+  return beside and options.width or math.min(120, vim.o.columns)
+end
 
 ---@param view loopline.View
 ---@param first integer
@@ -79,7 +87,7 @@ end
 ---@param view loopline.View
 ---@param item loopline.Item
 local function show(view, item)
-  local rendered, at = render.item(item), item.id
+  local rendered, at = render.item(item, width()), item.id
   local old = view.shown[at]
   if not old then
     local before = view.shown[at - 1]
@@ -104,10 +112,10 @@ end
 ---@param view loopline.View
 ---@param session loopline.SessionState
 local function show_all(view, session)
-  local lines = {}
+  local lines, columns = {}, width()
   view.shown, view.starts, view.figures = {}, {}, {}
   for at, item in ipairs(session.items) do
-    view.shown[at] = render.item(item)
+    view.shown[at] = render.item(item, columns)
     view.starts[at] = #lines
     vim.list_extend(lines, view.shown[at].lines)
   end

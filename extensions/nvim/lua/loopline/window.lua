@@ -143,7 +143,7 @@ function M.bars(link)
     local session = view.link == link and link.store.sessions[view.session]
     if session then
       local turn = state.running(session)
-      local parts = { text.for_statusline(text.one_line(session.title ~= "" and session.title or "new session", 40)) }
+      local parts = { text.for_statusline(text.one_line(session.title ~= "" and session.title or "new session", 30)) }
       local plan = turn and turn.plan
       local step = plan
         and vim.iter(plan.steps):find(function(one)
@@ -153,7 +153,7 @@ function M.bars(link)
         parts[#parts + 1] = "▸ " .. text.for_statusline(text.one_line(step.text, 50))
       end
       local words = status.line(status_view.of(link), true)
-      local bar = table.concat(parts, " ") .. " %= " .. words .. " "
+      local bar = "%<" .. table.concat(parts, " ") .. " %= " .. words .. " "
       for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
         if vim.wo[win][0].winbar ~= bar then
           vim.wo[win][0].winbar = bar

@@ -78,6 +78,19 @@ test("approvals are answered once, and void when their turn ends", function()
   eq(#store.approvals, 0)
 end)
 
+test("live figures keep what a new call can't tell yet", function()
+  local store = state.new()
+  told(store, event("turn.started", { title = "x" }))
+  told(
+    store,
+    event("call", { callId = "1", number = 1, status = "completed", tokensPerS = 20, ttftMs = 9, cachedShare = 0.5 })
+  )
+  told(store, event("call", { callId = "2", number = 2, status = "running", tokensPerS = 30, reuse = "reused" }))
+  local figures = store.sessions.s.items[1].call
+  eq({ figures.tokensPerS, figures.ttftMs, figures.cachedShare, figures.reuse }, { 30, 9, 0.5, "reused" })
+  eq(store.sessions.s.turns.t.calls[2].ttftMs, nil, "the table of calls does not")
+end)
+
 test("a gap is noticed, and an event of a newer version is left out", function()
   local store = state.new()
   eq(told(store, event("turn.started", { title = "x" })), true)
@@ -188,4 +201,27 @@ test("5,000 items cost the same at the end as at the beginning", function()
   store.sessions.s.dirty = {}
   told(store, event("text.delta", { text = "b" }))
   eq(vim.tbl_count(store.sessions.s.dirty), 1)
+end)
+
+test("what comes while a session is read follows after it, and no words twice", function()
+  local store = state.new()
+  events.hold(store, "s")
+  told(
+    store,
+    event("text.delta", { turnId = "t", text = "half" }),
+    event("text.done", { turnId = "t", text = "half and half" })
+  )
+  told(store, event("text.delta", { turnId = "t", text = "next" }), event("plan", { turnId = "t", steps = {} }))
+  eq(store.sessions.s, nil)
+  local transcript = { more = false, entries = { entry("user", "go", 0), entry("assistant", "half and half", 1) } }
+  local turns = { { turnId = "t", title = "go", status = "running" } }
+  history.load(store, { sessionId = "s", state = "attached", turns = turns }, transcript)
+  events.release(store, "s")
+  local texts = vim.tbl_map(function(item)
+    return item.text or ""
+  end, store.sessions.s.items)
+  eq(kinds(store.sessions.s), { "turn", "text", "text", "text", "plan" })
+  eq(texts, { "go", "half and half", "", "next", "" })
+  told(store, event("text.done", { turnId = "t", text = "next one" }))
+  eq(store.sessions.s.items[4].text, "next one")
 end)
