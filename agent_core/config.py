@@ -90,6 +90,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Turns a TOML value or a variable's text into the field's type; raises ValueError where it can't."""
     env: str | None = None
     workspace: bool = False
+    flag: str | None = None
+    """The option that sets it; None: `--` and the key."""
 
 
 def _text(value: Any) -> str:
@@ -226,18 +228,18 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="mcp", field="mcp", parse=_tables,
             expected="tables, one per server",
             doc="MCP servers by name: `command` or `url`, and how their calls are approved. Needs the extra `mcp`."),
-    Setting(key="serve.keys", field="serve_keys", parse=_text, expected="a path",
+    Setting(key="serve.keys", field="serve_keys", flag="--keys", parse=_text, expected="a path",
             doc="`serve`: TOML file of API keys, a table [NAME] each: key or sha256, and limits of its own."),
-    Setting(key="serve.connections", field="serve_connections", parse=_count,
+    Setting(key="serve.connections", field="serve_connections", flag="--connections", parse=_count,
             expected="a whole number, 0 or more", doc="`serve`: sockets and running requests of a key. 0: no limit."),
-    Setting(key="serve.requests_per_minute", field="serve_requests_per_minute", parse=_count,
-            expected="a whole number, 0 or more", doc="`serve`: requests of a key in a minute. 0: no limit."),
-    Setting(key="serve.tokens_per_minute", field="serve_tokens_per_minute", parse=_count,
+    Setting(key="serve.requests_per_minute", field="serve_requests_per_minute", flag="--requests-per-minute",
+            parse=_count, expected="a whole number, 0 or more", doc="`serve`: requests of a key in a minute. 0: no limit."),
+    Setting(key="serve.tokens_per_minute", field="serve_tokens_per_minute", flag="--tokens-per-minute", parse=_count,
             expected="a whole number, 0 or more", doc="`serve`: tokens of a key in a minute. 0: no limit."),
-    Setting(key="serve.log_level", field="serve_log_level", parse=_choice(get_args(ServeLogLevel)),
+    Setting(key="serve.log_level", field="serve_log_level", flag="--log-level", parse=_choice(get_args(ServeLogLevel)),
             expected="debug, info, warning or error", doc="`serve`: what is told on stderr; info: each response."),
-    Setting(key="serve.log_format", field="serve_log_format", parse=_choice(get_args(ServeLogFormat)),
-            expected="json or text", doc="`serve`: form of a line on stderr."),
+    Setting(key="serve.log_format", field="serve_log_format", flag="--log-format",
+            parse=_choice(get_args(ServeLogFormat)), expected="json or text", doc="`serve`: form of a line on stderr."),
 )  # fmt: skip
 
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
@@ -345,7 +347,7 @@ def load(
     for field, value in (flags or {}).items():
         if value is not None:
             setting = _BY_FIELD[field]
-            apply(setting, value, "flag", "--" + setting.key.replace("_", "-").replace(".", "-"))
+            apply(setting, value, "flag", setting.flag or "--" + setting.key.replace("_", "-").replace(".", "-"))
     return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored))
 
 

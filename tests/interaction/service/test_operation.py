@@ -197,6 +197,11 @@ async def test_probes_need_no_key() -> None:
             assert (await client.get(f"{running.url}/readyz")).status_code == 503
             late = await client.post(f"{running.base_url}/responses", json=CALL, headers=running.headers)
             assert (late.status_code, late.headers["retry-after"]) == (503, "1")
+            with pytest.raises(InvalidStatus) as caught:
+                async with connected(running):
+                    pass
+            answer = caught.value.response
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
             assert (await client.get(f"{running.url}/healthz")).status_code == 200
 
 
@@ -221,6 +226,16 @@ async def test_every_way_to_end_is_in_the_ledger(tmp_path: Path) -> None:
             if expected == "completed":
                 assert found.input_tokens
                 assert found.output_tokens == 4
+
+
+async def test_a_response_has_its_price() -> None:
+    prices = {"scripted": {"input": 2.0, "output": 10.0}}
+    with running_service(prices=prices) as running:
+        async with connected(running) as socket:
+            response = await socket.response(input="some words", store=False)
+        found = await on_loop_of(running, "find", response["id"])
+    usage = response["usage"]
+    assert found.cost_nano == usage["input_tokens"] * 2_000 + usage["output_tokens"] * 10_000
 
 
 async def test_a_refused_request_is_no_admitted_response() -> None:

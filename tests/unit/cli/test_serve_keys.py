@@ -92,3 +92,9 @@ def test_the_command_says_what_there_is(tmp_path: Path) -> None:
     for option in ("--keys", "--connections", "--requests-per-minute", "--tokens-per-minute", "--log-level"):
         assert option in said
     assert "LOOPLINE_API_KEYS" in said
+
+
+def test_a_limit_that_is_none_is_named_by_its_option(tmp_path: Path) -> None:
+    done = loopline("serve", "--connections", "-1", env=environment(tmp_path))
+    assert done.code == 2
+    assert "--connections: expected" in done.err
