@@ -233,7 +233,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="serve.connections", field="serve_connections", flag="--connections", parse=_count,
             expected="a whole number, 0 or more", doc="`serve`: sockets and running requests of a key. 0: no limit."),
     Setting(key="serve.requests_per_minute", field="serve_requests_per_minute", flag="--requests-per-minute",
-            parse=_count, expected="a whole number, 0 or more", doc="`serve`: requests of a key in a minute. 0: no limit."),
+            parse=_count, expected="a whole number, 0 or more", doc="`serve`: requests of a key a minute; 0: any."),
     Setting(key="serve.tokens_per_minute", field="serve_tokens_per_minute", flag="--tokens-per-minute", parse=_count,
             expected="a whole number, 0 or more", doc="`serve`: tokens of a key in a minute. 0: no limit."),
     Setting(key="serve.log_level", field="serve_log_level", flag="--log-level", parse=_choice(get_args(ServeLogLevel)),
