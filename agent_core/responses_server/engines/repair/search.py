@@ -5,7 +5,6 @@ Every trial runs many candidates in one command, each against the failing tests 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -75,10 +74,11 @@ class Trials:
         for _ in range(MAX_STAGES):
             self._forget()
             singles: list[Patch] = [(item,) for item in self._ranked(base)]
-            yield from self._batches(singles[:FIRST_SINGLES], base, "single edits")
+            until_s = self.seconds + self.limits.search_s / (MAX_STAGES + 1)
+            yield from self._batches(singles[:FIRST_SINGLES], base, "single edits", until_s)
             if self.partial is None:
-                yield from self._batches(self._pairs(), base, "pairs of edits")
-            yield from self._batches(singles[FIRST_SINGLES:], base, "single edits", self.limits.search_s / 2)
+                yield from self._batches(self._pairs(), base, "pairs of edits", until_s)
+            yield from self._batches(singles[FIRST_SINGLES:], base, "single edits", until_s)
             if self._over() or self.partial is None:
                 break
             added, left = self.partial
@@ -117,7 +117,7 @@ class Trials:
         scored.sort(key=lambda pair: pair[0])
         return [pair for _, pair in scored[:MAX_PAIRS]]
 
-    def _batches(self, patches: Sequence[Patch], base: Patch, what: str, until_s: float = math.inf) -> Steps:
+    def _batches(self, patches: Sequence[Patch], base: Patch, what: str, until_s: float) -> Steps:
         """Tries patches in order. Past `until_s` seconds of search it makes do with a partial fix, if there is one."""
         at, size = 0, 0
         while at < len(patches) and not self._over() and not (self.partial and self.seconds > until_s):
