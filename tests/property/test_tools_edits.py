@@ -18,6 +18,7 @@ from agent_core.errors import ToolError
 from agent_core.tools.port import ToolContext
 from agent_core.tools.text import View, decode
 from tests.support.tools import Bench
+from tests.support.tools_buffers import Buffers
 
 CONTEXT = ToolContext(tool_call="call_1")
 
@@ -45,6 +46,8 @@ ENCODERS: dict[str, Callable[[str], bytes]] = {
     "utf-16-le": lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
     "utf-16-be": lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
     "utf-32-le": lambda text: codecs.BOM_UTF32_LE + text.encode("utf-32-le"),
+    "utf-32-be": lambda text: codecs.BOM_UTF32_BE + text.encode("utf-32-be"),
+    "ascii": lambda text: text.encode("ascii", "ignore"),
     "latin-1": lambda text: text.encode("latin-1", "ignore"),
     "broken utf-8": lambda text: "ü".encode() + text.encode() + b"\xff\xc3",
 }
@@ -210,6 +213,110 @@ def decode_or_fail(bench: Bench) -> str:
     decoded = decode(bench.bytes("f"))
     assert decoded is not None
     return decoded[0]
+
+
+MARKS = [chr(0xE000 + number) for number in range(64)]
+"""Private characters: the user types each at most once, and no text of the agent holds one."""
+
+
+class User:
+    """Types marks into a file or an open buffer, at any place, in whatever encoding it has."""
+
+    def __init__(self, bench: Bench, encoding: str, newline: str, buffers: Buffers | None) -> None:
+        self._bench, self._encode, self._newline, self._buffers = bench, ENCODERS[encoding], newline, buffers
+        self.typed: list[str] = []
+
+    @property
+    def text(self) -> str:
+        if self._buffers is not None:
+            document = self._buffers.get(str(self._bench.root / "f"))
+            assert document is not None
+            return document.content
+        decoded = decode(self._bench.bytes("f"))
+        assert decoded is not None
+        return decoded[0]
+
+    def start(self, lines: list[str]) -> None:
+        self._put("".join(line + self._newline for line in lines), first=True)
+
+    def type(self, place: float) -> None:
+        text, mark = self.text, MARKS[len(self.typed)]
+        at = int(place * len(text))
+        if text[at - 1 : at] == "\r" and text[at : at + 1] == "\n":
+            at += 1
+        self.typed.append(mark)
+        self._put(text[:at] + mark + text[at:])
+
+    def _put(self, text: str, *, first: bool = False) -> None:
+        if self._buffers is None:
+            self._bench.write("f", self._encode(text))
+        elif first:
+            self._bench.write("f", text)
+            self._buffers.open(self._bench.root / "f", text)
+        else:
+            self._buffers.type(self._bench.root / "f", text)
+
+
+LINES = st.lists(st.text(st.sampled_from("abc ä漢🦊\u2028\f"), min_size=1, max_size=5), min_size=2, max_size=7)
+MOVES = st.lists(
+    st.tuples(st.sampled_from(["type", "read", "edit", "patch", "create"]), st.floats(0, 1), LINES),
+    min_size=3,
+    max_size=14,
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.sampled_from(sorted(set(ENCODERS) - {"latin-1", "ascii", "broken utf-8"})),
+    NEWLINES, LINES, MOVES, st.booleans(),
+)  # fmt: skip
+def test_what_a_user_types_into_a_session_stays_and_lines_end_as_they_did(
+    encoding: str, newline: str, lines: list[str], moves: list[tuple[str, float, list[str]]], buffered: bool
+) -> None:
+    """The user and the agent take turns at one file, on disk or in the editor's buffer, with edits and patches."""
+
+    async def session(bench: Bench, buffers: Buffers | None) -> None:
+        user = User(bench, encoding, newline, buffers)
+        user.start(lines)
+        before = bench.bytes("f")[:4]
+        for move, place, new in moves:
+            if move == "type":
+                user.type(place)
+                continue
+            if move == "read":
+                await bench.run("read", path="f")
+                continue
+            await agent(bench, move, user.text, place, new)
+            text = user.text
+            assert [mark for mark in user.typed if text.count(mark) != 1] == [], (move, text)
+            rest = text.replace(newline, "")
+            assert "\n" not in rest and "\r" not in rest, "one style of line ends"
+        if buffers is None:
+            bom = next((mark for mark in BOMS if before.startswith(mark)), b"")
+            assert bench.bytes("f").startswith(bom)
+
+    with tempfile.TemporaryDirectory() as folder:
+        buffers = Buffers() if buffered else None
+        asyncio.run(session(Bench(Path(folder), documents=buffers), buffers))
+
+
+BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+async def agent(bench: Bench, move: str, text: str, place: float, new: list[str]) -> None:
+    """One edit or patch of a line, made from the text as it is or was; lines with marks of the user it leaves alone."""
+    flat = View(text).flat.split("\n")
+    free = [line for line in flat if line and not any("\ue000" <= character <= "\ue03f" for character in line)]
+    if not free:
+        return
+    old = free[int(place * (len(free) - 1))]
+    if move == "edit":
+        await bench.run("edit", path="f", old=old, new="\n".join(new))
+    elif move == "create":
+        await bench.run("edit", path="f", old="", new="\n".join(new))
+    else:
+        added = "\n".join(f"+{line}" for line in new)
+        await bench.run("patch", patch=f"*** Begin Patch\n*** Update File: f\n@@\n-{old}\n{added}\n*** End Patch")
 
 
 @settings(max_examples=60, deadline=None)
