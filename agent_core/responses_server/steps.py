@@ -52,7 +52,7 @@ async def check(call: Call, parent: Remembered | None, validator: Validator, sto
     given = await in_turns(validator.read(call.create, call.before))
     if given.references:
         await _resolve_references(given, store, call.owner)
-    return validator.check(call.create, parent, given)
+    return await in_turns(validator.check(call.create, parent, given))
 
 
 async def _resolve_references(given: Given, store: ResponseStore, owner: str) -> None:

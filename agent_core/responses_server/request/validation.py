@@ -43,6 +43,9 @@ from agent_core.wire.items import (
 from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_input
 from agent_core.wire.tools import read_tools
 
+LOOKS_PER_SLICE = 512
+"""Items that are looked at, not read, before others get their turn."""
+
 NO_INPUT = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided."
 
 
@@ -83,31 +86,32 @@ class Validator:
         """The new items, `before` in front of those that the request brings. Raises WireError."""
         if not present(create.input) and create.previous_response_id is None:
             raise WireError(NO_INPUT, param="input")
-        raws = _own_raws(create)
-        items: list[AnyItem] = [read_item(raw) for raw in before]
-        for index, raw in enumerate(raws):
+        given = split_input(create.input) if present(create.input) else []
+        raws, items = list(before), [read_item(raw) for raw in before]
+        for index, raw in enumerate(given):
+            raws.append(raw.copy())  # so that an item that is kept does not keep its whole frame
             items.append(read_item_strict(raw, f"input[{index}]"))
             if index % ITEMS_PER_SLICE == ITEMS_PER_SLICE - 1:
                 yield
-        self.validated_items += len(raws)
+        self.validated_items += len(given)
         references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}
-        return Given([*before, *raws], items, references)
+        return Given(raws, items, references)
 
     def appended(self, given: msgspec.Raw, context: Context) -> Given:
         """Input that came for a response in the middle. Raises WireError."""
         new = at_once(self.read(ResponseCreate(input=given)))
         if new.references:
             raise WireError("Nothing stored can be referred to here.", param="input")
-        _check_places(new)
-        _check_outputs(new.items, context)
+        at_once(_check_places(new))
+        at_once(_check_outputs(new.items, context))
         return new
 
-    def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Checked:
+    def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Slices[Checked]:
         """Judge the new parts of `create` against the context it continues. Raises WireError."""
         settings = read_settings(create)
         tools = self.tool_sets.read(bytes(create.tools) if present(create.tools) else b"")
-        _check_places(given)
-        _check_outputs(given.items, parent.context if parent is not None else None)
+        yield from _check_places(given)
+        yield from _check_outputs(given.items, parent.context if parent is not None else None)
         brought = tools_in(given.items)
         counting = effective(given.items)
         if counting is not given.items:
@@ -126,12 +130,7 @@ class Validator:
         )
 
 
-def _own_raws(create: ResponseCreate) -> list[msgspec.Raw]:
-    """Copies, so that an item that is kept does not keep its whole frame."""
-    return [raw.copy() for raw in split_input(create.input)] if present(create.input) else []
-
-
-def _check_places(given: Given) -> None:
+def _check_places(given: Given) -> Slices[None]:
     """What can't stand where it stands, and what can't be read here."""
     last = len(given.items) - 1
     for index, (item, raw) in enumerate(zip(given.items, given.raws, strict=True)):
@@ -143,6 +142,8 @@ def _check_places(given: Given) -> None:
             raise WireError(message, param=f"{path}.encrypted_content")
         if isinstance(item, Message | FunctionCallOutput | CustomToolCallOutput) and b'"file_id"' in bytes(raw):
             _check_files(item, path)
+        if index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
+            yield
 
 
 def _check_files(item: Message | FunctionCallOutput | CustomToolCallOutput, path: str) -> None:
@@ -155,9 +156,11 @@ def _check_files(item: Message | FunctionCallOutput | CustomToolCallOutput, path
             raise WireError(message, param=f"{path}.{name}[{index}].file_id")
 
 
-def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> None:
+def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> Slices[None]:
     seen: set[str] = set()
-    for item in items:
+    for index, item in enumerate(items):
+        if index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
+            yield
         if isinstance(item, Compaction):
             seen.update(open_calls(item) or ())
         call_id = call_id_of(item)

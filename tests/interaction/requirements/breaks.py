@@ -260,7 +260,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "settings.truncation": _settings(truncate=False),
     "tools.limits": lambda: setattr(sampling.CallGuard, "admits", lambda self, delta: True),
     "tools.choice": lambda: setattr(sampling.CallGuard, "check_end", lambda self, finish: None),
-    "items.outputs": lambda: setattr(validation, "_check_outputs", lambda items, context: None),
+    "items.outputs": lambda: setattr(validation, "_check_outputs", lambda items, context: iter(())),
     "http.chunk": _halves,
     "state.bounded": lambda: setattr(Retention, "trim", lambda self: None),
     "state.age": lambda: setattr(Retention, "_watch", lambda self, now_s: None),
@@ -270,7 +270,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "screen.said": lambda: setattr(Intake, "screen_more", _nothing),
     "rollout.goes_on": lambda: setattr(pipeline._Run, "_waited", _nothing),
     "rollout.off": lambda: setattr(websocket, "wants_rollout", lambda headers: True),
-    "rollout.ends": lambda: setattr(validation, "_check_outputs", lambda items, context: None),
+    "rollout.ends": lambda: setattr(validation, "_check_outputs", lambda items, context: iter(())),
     "http.owner": _anyones_records,
 }
 """Rule to switch."""

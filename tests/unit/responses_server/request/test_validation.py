@@ -22,7 +22,7 @@ CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "
 def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
     create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
     validator = validator or Validator()
-    return validator.check(create, parent, at_once(validator.read(create)))
+    return at_once(validator.check(create, parent, at_once(validator.read(create))))
 
 
 def parent_of(*items: dict[str, Any]) -> Remembered:
