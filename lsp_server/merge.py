@@ -12,6 +12,11 @@ from lsp_server.line_store import END, split_lines
 MAX_COMPARED_LINES = 800
 """Longer stretches count as one replacement: comparing them line by line could take seconds."""
 
+LONG = 60_000
+"""Characters above which two texts are not compared as a whole: first it is looked where they go on alike."""
+AHEAD = (500, 4_000, 30_000)
+ANCHOR = 200
+
 MAX_TYPED = 20_000
 MIN_TELLING = 3
 """From so many characters on, a new text that stands where it belongs is taken for ours."""
@@ -30,20 +35,49 @@ def hunks(old: str, new: str) -> list[Hunk]:
     if old == new:
         return []
     head, tail = _same_ends(old, new)
-    middle_old, middle_new = split_lines(old[head : len(old) - tail]), split_lines(new[head : len(new) - tail])
-    if max(len(middle_old), len(middle_new)) > MAX_COMPARED_LINES:
-        blocks = [(0, len(middle_old), 0, len(middle_new))]
+    found: list[Hunk] = []
+    at_old, at_new, end_old, end_new = head, head, len(old) - tail, len(new) - tail
+    while max(end_old - at_old, end_new - at_new) > LONG:
+        meeting = _meeting(old, (at_old, end_old), new, (at_new, end_new))
+        if meeting is None:
+            break
+        found += _compared(old[at_old : meeting[0]], new[at_new : meeting[1]], at_old)
+        limit = min(end_old - meeting[0], end_new - meeting[1])
+        same = _same(old, new, limit, at=meeting)
+        same = old.rfind("\n", meeting[0], meeting[0] + same) + 1 - meeting[0]
+        at_old, at_new = meeting[0] + max(0, same), meeting[1] + max(0, same)
+    return found + _compared(old[at_old:end_old], new[at_new:end_new], at_old)
+
+
+def _compared(old: str, new: str, place: int) -> list[Hunk]:
+    """The same for whole lines that begin at `place`, compared line by line unless there are many."""
+    before, after = split_lines(old), split_lines(new)
+    if max(len(before), len(after)) > MAX_COMPARED_LINES:
+        blocks = [(0, len(before), 0, len(after))]
     else:
-        matcher = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False)
+        matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
         blocks = [(i1, i2, j1, j2) for tag, i1, i2, j1, j2 in matcher.get_opcodes() if tag != "equal"]
-    found = []
-    place, line = head, 0
+    found, line = [], 0
     for i1, i2, j1, j2 in blocks:
-        place += sum(map(len, middle_old[line:i1]))
-        gone, come = "".join(middle_old[i1:i2]), "".join(middle_new[j1:j2])
+        place += sum(map(len, before[line:i1]))
+        gone, come = "".join(before[i1:i2]), "".join(after[j1:j2])
         found.append(_shortened(place, gone, come))
         place, line = place + len(gone), i2
     return found
+
+
+def _meeting(old: str, in_old: tuple[int, int], new: str, in_new: tuple[int, int]) -> tuple[int, int] | None:
+    """Where both texts go on alike after they parted, at the begin of a line: a piece of `old` that `new` has once."""
+    for ahead in AHEAD:
+        start = old.find("\n", in_old[0] + ahead, in_old[1]) + 1
+        if not start or start + ANCHOR > in_old[1]:
+            return None
+        anchor = old[start : start + ANCHOR]
+        limit = min(in_new[1], in_new[0] + 2 * ahead + LONG)
+        found = new.find(anchor, in_new[0] + 1, limit)
+        if found > 0 and new[found - 1] == "\n" and new.find(anchor, found + 1, limit) < 0:
+            return start, found
+    return None
 
 
 def _same_ends(old: str, new: str) -> tuple[int, int]:
@@ -54,29 +88,26 @@ def _same_ends(old: str, new: str) -> tuple[int, int]:
         if not head or old[head - 1] == "\n" or "\n" not in (old[head : head + 1], new[head : head + 1]):
             break
         head -= 1  # half of a line end in one of the two
-    tail = _same(old, new, min(len(old), len(new)) - head, from_end=True)
+    tail = _same(old, new, min(len(old), len(new)) - head, at=(len(old), len(new)), step=-1)
     whole = END.search(old, len(old) - tail) if tail else None
     return head, len(old) - whole.end() if whole is not None else 0
 
 
-def _same(one: str, other: str, limit: int, *, from_end: bool = False) -> int:
-    """How many characters are the same, `limit` at most. Compares slices, which is a thousand times faster than
-    characters."""
-    found, step, growing = 0, 4096, True
+def _same(one: str, other: str, limit: int, *, at: tuple[int, int] = (0, 0), step: int = 1) -> int:
+    """How many characters are the same from `at` on, or before it with a `step` of -1; `limit` at most. Compares
+    slices, which is a thousand times faster than characters."""
+    found, size, growing = 0, 4096, True
     while found < limit:
-        size = min(step, limit - found)
-        if from_end:
-            here = one[len(one) - found - size : len(one) - found]
-            there = other[len(other) - found - size : len(other) - found]
-        else:
-            here, there = one[found : found + size], other[found : found + size]
-        if here == there:
+        size = min(size, limit - found)
+        ends = (at[0] + step * found, at[0] + step * (found + size))
+        others = (at[1] + step * found, at[1] + step * (found + size))
+        if one[min(ends) : max(ends)] == other[min(others) : max(others)]:
             found += size
-            step = step * 2 if growing else step
+            size = size * 2 if growing else size
         elif size == 1:
             break
         else:
-            growing, step = False, size // 2
+            growing, size = False, size // 2
     return found
 
 

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from lsp_server import merge
 from lsp_server.merge import Hunk, apply, carried_over, hunks, placed, survives
 
 LINES = st.lists(st.sampled_from(["a\n", "bb\n", "ccc\r\n", "d\r", "é😀\n", "\n"]), max_size=12).map("".join)
@@ -20,6 +22,32 @@ def test_hunks_make_the_new_text_and_cut_no_line_end_in_two(old: str, new: str) 
         assert new[start:end] == hunk.text
         for text, offsets in ((old, (hunk.start, hunk.end)), (new, (start, end))):
             assert not any(text[offset - 1 : offset + 1] == "\r\n" for offset in offsets if offset)
+
+
+@given(old=texts, new=texts, between=st.integers(0, 12))
+@settings(max_examples=200, deadline=None)
+def test_texts_compared_in_stretches_come_out_the_same(old: str, new: str, between: int) -> None:
+    common = "".join(f"common {number}\n" for number in range(between))
+    old, new = f"{old}\n{common}{new}", f"{new}\n{common}{old}"
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"LONG": 8, "AHEAD": (2, 9), "ANCHOR": 10}.items():
+            patch.setattr(merge, name, value)
+        found = hunks(old, new)
+    assert apply(old, found) == new
+    for before, after in zip(found, found[1:], strict=False):
+        assert before.end <= after.start
+
+
+def test_changes_far_apart_in_a_large_text_stay_apart() -> None:
+    lines = [f"line {number} of many, with some words in it\n" for number in range(90_000)]
+    new = lines[:]
+    new[7:9], new[44_000:44_000], new[88_000] = ["changed\n"], ["inserted\n", "lines\n"], "the last\n"
+    old_text, new_text = "".join(lines), "".join(new)
+    found = hunks(old_text, new_text)
+    assert apply(old_text, found) == new_text
+    assert len(found) == 3 and max(hunk.end - hunk.start for hunk in found) < 100
+    typed = hunks(old_text, old_text.replace("line 20000 ", "line 20000 typed "))
+    assert carried_over(found, typed) is not None
 
 
 edits = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 5), st.text("xy\n", max_size=4)), max_size=3)
