@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import shutil
 import sys
@@ -29,6 +28,7 @@ from agent_core.tools.mcp.server import Place, Server
 from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox import DESCRIPTIONS, find_sandbox
+from agent_core.tools.search_engine import find_ripgrep
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,9 +76,10 @@ def _findings() -> Iterator[Finding]:
     yield asyncio.run(_service(env))
     yield _sandbox(env)
     yield from asyncio.run(_servers(env))
-    yield _program("ripgrep", "rg", "optional: searches of large trees are quicker with it")
-    yield _program("git", "git", "optional: needed for what git knows of a workspace")
-    yield _program("python3", "python3", "needed to run a workspace's tests, or set `python`")
+    remedy = "optional: searches of large trees are quicker with it; pip install 'loopline[search]' brings one"
+    yield _program("ripgrep", find_ripgrep(env), remedy)
+    yield _program("git", shutil.which("git"), "optional: needed for what git knows of a workspace")
+    yield _program("python3", shutil.which("python3"), "needed to run a workspace's tests, or set `python`")
 
 
 def _settings(env: dict[str, str]) -> Finding:
@@ -166,8 +167,7 @@ def _server(server: Server) -> Finding:
     return Finding(name=name, state="ok" if count else "note", detail=f"{what}, {count} tools")
 
 
-def _program(name: str, command: str, why: str) -> Finding:
-    path = shutil.which(command, path=os.environ.get("PATH"))
+def _program(name: str, path: str | None, why: str) -> Finding:
     if path is None:
         return Finding(name=name, state="note", detail="not found", remedy=why)
     own = " (Loopline's own)" if Path(path).parent == Path(sys.executable).parent else ""
