@@ -64,7 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
   }
 
   context.subscriptions.push(
-    output, servers, selection, reviewer, statusBar(state), contextKeys(state), notifyWaiting(state, view, actions),
+    output, servers, selection, reviewer, statusBar(state), contextKeys(state, view), notifyWaiting(state, view, actions),
     { dispose: () => void forwarding?.dispose() },
     vscode.window.registerWebviewViewProvider(VIEW, view),
     ...registerCommands({

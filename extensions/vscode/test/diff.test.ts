@@ -73,6 +73,7 @@ test('a diff is taken back, also where lines were typed above it', () => {
 
 test('a diff that was cut off is no diff', () => {
   assert.equal(readPatch('--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b'), undefined);
+  assert.equal(readPatch('--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-a\n+b\n'), undefined);
   assert.equal(readPatch(''), undefined);
 });
 
@@ -80,7 +81,8 @@ const CREATED = '--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1 @@\n+new\n\\ No newline 
 const DELETED = '--- a/d.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n';
 
 function diffOf(path: string, diff: string): { path: string; uri: string; added: number; removed: number; diff: string } {
-  return { path, uri: `file:///w/${path}`, added: 0, removed: 0, diff };
+  const count = (sign: string): number => diff.split('\n').filter((line) => line.startsWith(sign) && !line.startsWith(sign.repeat(3))).length;
+  return { path, uri: `file:///w/${path}`, added: count('+'), removed: count('-'), diff };
 }
 
 test('created and deleted files are kept or put back as a whole', () => {
@@ -157,6 +159,18 @@ test('undoing a turn leaves nothing to review of it', () => {
   accepted.update(URI, BEFORE);
   accepted.undone(['a']);
   assert.deepEqual(accepted.files(), []);
+});
+
+test('a file whose diff was cut between hunks is named, and not taken back wrongly', () => {
+  const book = new ReviewBook();
+  const cut = { ...diffOf('a', TWO.slice(0, TWO.indexOf('@@ -1,7'))), added: 2, removed: 2 };
+  book.note('t1', [cut], new Map([[URI, AFTER]]));
+  assert.deepEqual(book.files().map((file) => file.kind), ['unknown']);
+  const part = { ...diffOf('a', '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n'), added: 3, removed: 2 };
+  book.note('t1', [part], new Map([[URI, AFTER]]));
+  assert.deepEqual(book.files().map((file) => file.kind), ['unknown']);
+  book.accept(URI, null);
+  assert.deepEqual(book.files(), []);
 });
 
 test('going from change to change wraps around', () => {

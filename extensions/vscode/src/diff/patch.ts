@@ -4,6 +4,8 @@ import { splitLines } from './lines';
 interface PatchHunk {
   /** Where it begins in the new text, from 0. */
   readonly at: number;
+  /** How many lines its header says it has on either side. */
+  readonly counts: readonly [number, number];
   readonly before: string[];
   readonly after: string[];
 }
@@ -14,7 +16,7 @@ export interface Patch {
   readonly hunks: readonly PatchHunk[];
 }
 
-const AT = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@/;
+const AT = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 
 /** undefined: it is no whole diff of one file. */
 export function readPatch(text: string): Patch | undefined {
@@ -22,13 +24,14 @@ export function readPatch(text: string): Patch | undefined {
   const hunks: PatchHunk[] = [];
   let created = false;
   let deleted = false;
-  let current: { at: number; before: string[]; after: string[] } | undefined;
+  let current: PatchHunk | undefined;
   let last: string[][] = [];
   for (const line of lines) {
     const at = AT.exec(line);
     if (at !== null) {
-      const start = Number(at[1]);
-      current = { at: at[2] === '0' ? start : start - 1, before: [], after: [] };
+      const start = Number(at[2]);
+      const counts = [Number(at[1] ?? 1), Number(at[3] ?? 1)] as const;
+      current = { at: at[3] === '0' ? start : start - 1, counts, before: [], after: [] };
       hunks.push(current);
     } else if (current === undefined) {
       if (line.startsWith('--- /dev/null')) created = true;
@@ -45,7 +48,8 @@ export function readPatch(text: string): Patch | undefined {
       for (const side of last) side.push(line.slice(1));
     }
   }
-  return hunks.length === 0 ? undefined : { created, deleted, hunks };
+  const whole = hunks.every(({ before, after, counts }) => before.length === counts[0] && after.length === counts[1]);
+  return hunks.length === 0 || !whole ? undefined : { created, deleted, hunks };
 }
 
 /**

@@ -19,7 +19,8 @@ export interface ReviewHunk {
 export interface ReviewFile {
   readonly uri: string;
   readonly path: string;
-  readonly kind: 'changed' | 'created' | 'deleted';
+  /** `unknown`: its diff was too long to be sent whole, so the text before is not known here. */
+  readonly kind: 'changed' | 'created' | 'deleted' | 'unknown';
   readonly added: number;
   readonly removed: number;
   readonly hunks: readonly ReviewHunk[];
@@ -50,8 +51,9 @@ export interface LineEdit {
 
 export class ReviewBook {
   private readonly entries = new Map<string, Entry>();
+  private readonly unknown = new Map<string, FileDiff>();
 
-  /** A turn changed these files; `now` is each one's text. Files whose diff can't be taken back are not reviewed. */
+  /** A turn changed these files; `now` is each one's text. */
   note(turnId: string, files: readonly FileDiff[], now: ReadonlyMap<string, Text>): void {
     for (const file of files) {
       const text = now.get(file.uri) ?? null;
@@ -67,7 +69,9 @@ export class ReviewBook {
         continue;
       }
       const base = baseOf(file, text);
-      if (base !== undefined) {
+      if (base === undefined) this.unknown.set(file.uri, file);
+      else {
+        this.unknown.delete(file.uri);
         this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, base, now: text });
       }
     }
@@ -81,6 +85,7 @@ export class ReviewBook {
 
   /** Files were put back by the user's own word, which leaves nothing to decide on where part was accepted. */
   undone(paths: readonly string[]): void {
+    for (const [uri, file] of this.unknown) if (paths.includes(file.path)) this.unknown.delete(uri);
     for (const [uri, entry] of this.entries) {
       if (paths.includes(entry.path) && entry.accepted) this.entries.delete(uri);
     }
@@ -110,11 +115,15 @@ export class ReviewBook {
       const sum = (side: 'added' | 'removed'): number => hunks.reduce((total, hunk) => total + hunk[side], 0);
       found.push({ uri, path: entry.path, kind, added: sum('added'), removed: sum('removed'), hunks });
     }
+    for (const { uri, path, added, removed } of this.unknown.values()) {
+      found.push({ uri, path, kind: 'unknown', added, removed, hunks: [] });
+    }
     return found.sort((one, other) => (one.path < other.path ? -1 : 1));
   }
 
   /** Accept a hunk, or without one the whole file. */
   accept(uri: string, index: number | null): void {
+    this.unknown.delete(uri);
     const entry = this.entries.get(uri);
     if (entry === undefined) return;
     entry.accepted = true;
@@ -183,6 +192,8 @@ function hunksOf(entry: Entry): Hunk[] {
 function baseOf(file: FileDiff, now: Text): Text | undefined {
   const patch = readPatch(file.diff);
   if (patch === undefined) return undefined;
+  const count = (side: 'before' | 'after'): number => patch.hunks.reduce((sum, hunk) => sum + hunk[side].length, 0);
+  if (count('after') - count('before') !== file.added - file.removed) return undefined;
   if (patch.created) return null;
   return takeBack(now ?? '', patch);
 }

@@ -52,7 +52,7 @@ export class Reviewer implements vscode.Disposable {
 
   /** Opens the diff of a file, or of all of them. */
   async open(uri: string | null): Promise<void> {
-    const files = uri === null ? this.shown : this.shown.filter((one) => one.uri === uri);
+    const files = this.shown.filter((one) => one.kind !== 'unknown' && (uri === null || one.uri === uri));
     const [first] = files;
     if (first === undefined) {
       void vscode.window.showInformationMessage('Loopline: there is nothing to review.');

@@ -10,7 +10,7 @@ const MAX_SHOWN = 200;
 export function notifyWaiting(store: Store, view: SessionView, actions: Actions): vscode.Disposable {
   async function ask(approval: Approval): Promise<void> {
     const subject = approval.subject.replace(/\s+/g, ' ').slice(0, MAX_SHOWN);
-    const text = `Loopline waits for your approval of ${approval.name}: ${subject}`;
+    const text = `Loopline waits for your approval of ${approval.name}${subject === approval.name ? '' : `: ${subject}`}`;
     // what is not shown whole is not allowed from here
     const whole = approval.subject.trim() === subject;
     const chosen = await vscode.window.showWarningMessage(text, ...(whole ? ['Allow'] : []), 'Deny', 'Show');

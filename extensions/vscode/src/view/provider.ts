@@ -51,6 +51,13 @@ export class SessionView implements vscode.WebviewViewProvider {
     });
   }
 
+  /** How many things wait for the user. */
+  badge(waiting: number): void {
+    if (this.view === undefined || this.view.badge?.value === waiting) return;
+    const tooltip = `${waiting} approval${waiting === 1 ? '' : 's'} waiting`;
+    this.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
+  }
+
   /** Bring the view up, and have its page do something once it is there. */
   async show(what: Extract<ToPage, { type: 'do' }>['what']): Promise<void> {
     if (this.view === undefined || !this.view.visible) await vscode.commands.executeCommand(`${VIEW}.focus`);

@@ -26,6 +26,11 @@ export class Changes {
   }
 
   private file(file: ReviewFile): HTMLElement {
+    if (file.kind === 'unknown') {
+      return h('div', { class: 'row', 'data-uri': file.uri, 'data-path': file.path },
+        h('span', { class: 'name' }, `${visible(file.path)} (too long a diff to review here)`), h('span', { class: 'number' }, `+${file.added} −${file.removed}`),
+        this.does('Accept', 'accept', file.uri, null, `Accept ${file.path}`));
+    }
     const kind = file.kind === 'changed' ? '' : ` (${file.kind})`;
     const details = h('details', {
       'data-uri': file.uri, 'data-path': file.path, open: this.open.has(file.uri),

@@ -153,12 +153,15 @@ function end(item: EndItem, session: SessionState, page: Page): HTMLElement[] {
     h('span', { class: 'number' }, (item.durationMs ?? 0) > 0 ? showMs(item.durationMs) : ''),
     (files.length > 0 || item.durationMs === undefined) && turn?.undone === undefined && button('Undo', () => page.send({ type: 'undo', turnId: item.turnId }),
       { class: 'quiet', 'data-id': `undo-${item.key}`, 'aria-label': 'Undo the changes of this turn' }));
-  if (turn?.undone === undefined) return [line];
+  const diff = files.length > 0 && h('details', { class: 'turn-diff' }, h('summary', { 'data-id': `diff-${item.key}` }, 'Diff of the turn'),
+    ...files.flatMap((file) => [h('p', { class: 'detail' }, visible(file.path)), diffView(file.diff)]));
+  const parts: HTMLElement[] = diff === false ? [line] : [line, diff];
+  if (turn?.undone === undefined) return parts;
   const { restored, conflicts, undoId } = turn.undone;
-  const parts = [
+  const words = [
     restored.length > 0 ? `took back ${restored.join(', ')}` : conflicts.length > 0 ? '' : 'nothing had to be taken back',
     conflicts.length > 0 ? `left what changed since in ${conflicts.join(', ')}` : '',
   ].filter((part) => part !== '');
-  return [line, h('p', { class: 'undone' }, visible(`Undone: ${parts.join('; ')} `),
+  return [...parts, h('p', { class: 'undone' }, visible(`Undone: ${words.join('; ')} `),
     undoId !== undefined && button('Undo the undo', () => page.send({ type: 'undo', turnId: undoId }), { class: 'quiet', 'data-id': `redo-${item.key}` }))];
 }
