@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment
-from tests.support.lsp_client import Json, LspClient, stdio
+from tests.support.lsp_client import ROOT, Json, LspClient, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
@@ -161,6 +162,31 @@ async def test_what_waits_is_done_by_whoever_takes_over(pair: Pair, root: Path, 
     os.kill(pair.host.process.pid, signal.SIGKILL)
     end = await pair.other.event("turn.finished", turnId=second["turnId"])
     assert (end["status"], end["text"]) == ("completed", "done here")
+
+
+async def test_a_turn_for_a_run_on_the_command_line_waits_for_its_end(
+    tmp_path: Path, root: Path, model: Puppet
+) -> None:
+    """`loopline run` does its one task; then the session is ours, and so is the turn."""
+    env = puppet_env(tmp_path, model)
+    arguments = ["run", steps({"hold": "a"}), "-w", str(root), "--json"]
+    run = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "agent_core", *arguments, env=dict(env), cwd=ROOT, stdout=asyncio.subprocess.PIPE
+    )
+    async with stdio(env) as client:
+        await with_answers(client).initialize(root)
+        await model.reached("a")
+        (there,) = (await client.command("loopline.session.list", {}))["sessions"]
+        assert there["state"] == "elsewhere" and there["turns"][0]["status"] == "running"
+        session = {"sessionId": there["sessionId"]}
+        assert (await client.command("loopline.session.resume", session))["state"] == "attached"
+        mine = await client.command("loopline.turn.start", {"task": steps({"text": "mine"}), **session})
+        model.release("a")
+        end = await client.event("turn.finished", turnId=mine["turnId"])
+        assert (end["status"], end["text"], end["sessionId"]) == ("completed", "mine", there["sessionId"])
+        await client.event("session.hosting", state="live")
+    await run.communicate()
+    assert run.returncode == 0
 
 
 async def test_the_second_takes_over_from_a_killed_host(pair: Pair, root: Path, model: Puppet) -> None:
