@@ -278,6 +278,21 @@ async def test_a_signal_settles_what_ran(tmp_path: Path) -> None:
     assert list((state / "ledger.intents").iterdir()) == []
 
 
+async def test_a_signal_lets_a_stream_over_http_end(tmp_path: Path) -> None:
+    rollout = tmp_path / "rollout.json"
+    rollout.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 300}, {"text": "b"}]}]}))
+    async with child_service(tmp_path, rollout_file=rollout) as child:
+        body, asked = "", {**CALL, "stream": True}
+        async with http_client(child.running) as client, client.stream("POST", "/responses", json=asked) as answer:
+            async for text in answer.aiter_text():
+                if not body:
+                    child.process.send_signal(signal.SIGTERM)
+                body += text
+        assert body.rstrip().endswith("data: [DONE]")
+        assert "event: response.completed" in body
+        assert await child.ended() == 0
+
+
 async def test_the_log_has_a_line_per_response_and_nothing_that_was_said(tmp_path: Path) -> None:
     async with child_service(tmp_path, log_level="info", state_dir=tmp_path / "state") as child:
         async with connected(child.running) as socket:
