@@ -27,8 +27,8 @@ export class Changes {
 
   private file(file: ReviewFile): HTMLElement {
     if (file.kind === 'unknown') {
-      return h('div', { class: 'row', 'data-uri': file.uri, 'data-path': file.path },
-        h('span', { class: 'name' }, `${visible(file.path)} (too long a diff to review here)`), h('span', { class: 'number' }, `+${file.added} −${file.removed}`),
+      return h('div', { class: 'row', title: 'The diff was too long to be reviewed here; undo takes the whole turn back', 'data-uri': file.uri, 'data-path': file.path },
+        h('span', { class: 'name' }, `${visible(file.path)} (diff too long)`), h('span', { class: 'number' }, `+${file.added} −${file.removed}`),
         this.does('Accept', 'accept', file.uri, null, `Accept ${file.path}`));
     }
     const kind = file.kind === 'changed' ? '' : ` (${file.kind})`;

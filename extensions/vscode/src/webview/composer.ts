@@ -24,7 +24,7 @@ export class Composer {
   constructor(private readonly page: Page) {
     this.text = h('textarea', {
       id: 'composer', rows: 2, 'aria-label': 'Message to Loopline', 'aria-autocomplete': 'list', 'aria-controls': 'mentions',
-      'aria-expanded': 'false', role: 'combobox', placeholder: 'What should be done? @ mentions files and symbols',
+      'aria-haspopup': 'listbox', placeholder: 'What should be done? @ mentions files and symbols',
       oninput: () => this.typed(), onkeydown: (event) => this.key(event as KeyboardEvent), onclick: () => this.typed(),
       onblur: () => this.offer([]),
     });
@@ -66,7 +66,6 @@ export class Composer {
     this.found = found;
     this.active = 0;
     this.list.hidden = found.length === 0;
-    this.text.setAttribute('aria-expanded', String(found.length > 0));
     fill(this.list, ...found.map((one, at) => h('li', {
       role: 'option', id: `mention-${at}`, 'aria-selected': String(at === 0), 'data-kind': one.kind,
       onmousedown: (event) => {

@@ -55,7 +55,7 @@ const empty = h('p', { class: 'empty', id: 'empty' }, 'Say what to do, or use "F
 const changes = new Changes(page);
 const composer = new Composer(page);
 byId('app').append(h('main', { 'aria-label': 'Loopline session' },
-  head.element, breakdown.element, log, empty, changes.element, composer.element, announcements));
+  h('h1', { class: 'unseen' }, 'Loopline session'), head.element, breakdown.element, log, empty, changes.element, composer.element, announcements));
 const transcript = new TranscriptView(log, page);
 
 let said = '';
