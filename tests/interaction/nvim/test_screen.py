@@ -32,7 +32,7 @@ SEED = int(os.environ.get("LOOPLINE_SEED", "20261130"))
 STYLE = """
 vim.o.termguicolors, vim.o.number, vim.o.laststatus, vim.o.ruler = true, true, 3, false
 vim.o.statusline = " %f %m%=%{%v:lua.require'loopline'.statusline({'coloured': v:true})%} "
-vim.diagnostic.config({ virtual_text = true })
+vim.api.nvim_set_hl(0, "Normal", { bg = "NONE" })
 """
 
 

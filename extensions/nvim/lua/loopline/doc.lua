@@ -118,9 +118,9 @@ function M.text()
   help:section("Settings of the server", "loopline-server-settings")
   help:say(
     "The option `server` holds them: `baseUrl`, `model`, `approve` (auto, ask, never), `trusted`, `transport`, "
-      .. "`project`, `python`, `deny`, `codeLens`, `aiComments`, `approvalTimeoutS`. The server's README says what "
-      .. "they mean. `settings.loopline` of |vim.lsp.config()| works as well, but what a settings file of the project "
-      .. "names too only counts where a project may decide."
+      .. "`project`, `python`, `deny`, `codeLens`, `aiComments`, `inlineCompletion`, "
+      .. "`approvalTimeoutS`. The server's README says what they mean. `settings.loopline` of |vim.lsp.config()| works "
+      .. "as well, but what a settings file of the project names too only counts where a project may decide."
   )
   help:section("Commands", "loopline-commands")
   help:add(tagged(":[range]Loopline[!] {subcommand} …", ":Loopline"))
@@ -169,6 +169,11 @@ function M.text()
   for _, group in ipairs(highlights.GROUPS) do
     help:add(("    %-20s%s"):format(group[1], group[3]))
   end
+  help:add("")
+  help:say(
+    "Those with colours of their own also exist as `LooplineStatus…` for the status line, whose background may be "
+      .. "another."
+  )
   help:section("What is kept, and what leaves", "loopline-privacy")
   help:say(
     "Which session was on show in a folder is noted in |stdpath()| `state`. A key goes to the server only, is "

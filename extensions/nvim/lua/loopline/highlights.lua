@@ -19,16 +19,38 @@ M.GROUPS = {
   { "LooplineRemoved", { link = "Removed" }, "removed lines" },
 }
 
-function M.define()
-  local dark = vim.o.background == "dark"
-  for _, group in ipairs(M.GROUPS) do
-    local colours = vim.deepcopy(group[2])
-    if colours.fg and not dark then
-      colours.fg = colours.fg:gsub("Light", "Dark")
-    end
-    colours.default = true
-    vim.api.nvim_set_hl(0, group[1], colours)
+---@return boolean whether status lines are light
+local function light_status()
+  local hl = vim.api.nvim_get_hl(0, { name = "StatusLine", link = false })
+  local colour = hl.reverse and hl.fg or hl.bg
+  if not colour then
+    return hl.reverse and vim.o.background == "dark" or vim.o.background == "light"
   end
+  local red, green, blue = math.floor(colour / 65536), math.floor(colour / 256) % 256, colour % 256
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 127
+end
+
+---@param name string
+---@param colours vim.api.keyset.highlight
+---@param light boolean What it stands on.
+local function set(name, colours, light)
+  local own = vim.deepcopy(colours)
+  if own.fg and light then
+    own.fg = own.fg:gsub("Light", "Dark")
+  end
+  own.default = true
+  vim.api.nvim_set_hl(0, name, own)
+end
+
+function M.define()
+  local light = light_status()
+  for _, group in ipairs(M.GROUPS) do
+    set(group[1], group[2], vim.o.background == "light")
+    if group[2].fg then
+      set(group[1]:gsub("^Loopline", "LooplineStatus"), group[2], light)
+    end
+  end
+  set("LooplineStatusError", { fg = "NvimLightRed", ctermfg = "Red" }, light)
 end
 
 function M.setup()

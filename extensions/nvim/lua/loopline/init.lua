@@ -72,7 +72,7 @@ function M.statusline(options)
     return ""
   end
   local view = require("loopline.status_view").of(link)
-  return require("loopline.status").line(view, options and options.coloured)
+  return require("loopline.status").line(view, options and options.coloured and "status" or nil)
 end
 
 ---Start a turn in the folder at hand.

@@ -63,15 +63,17 @@ function M.plain(view)
   return table.concat(words, " ")
 end
 
----For 'statusline': escaped, and coloured if wanted.
+---For 'statusline' and 'winbar': escaped, and coloured if wanted, with the groups for what it stands on.
 ---@param view loopline.StatusView
----@param coloured? boolean
+---@param coloured? "status"|"bar"
 ---@return string
 function M.line(view, coloured)
   local words = {}
   for _, part in ipairs(M.parts(view)) do
     local shown = text.for_statusline(part.text)
-    words[#words + 1] = coloured and ("%%#%s#%s%%*"):format(part.hl, shown) or shown
+    local group = coloured == "status" and part.hl:gsub("^Loopline", "LooplineStatus") or part.hl
+    local plain = not coloured or part.hl == "LooplineQuiet"
+    words[#words + 1] = plain and shown or ("%%#%s#%s%%*"):format(group, shown)
   end
   return table.concat(words, " ")
 end

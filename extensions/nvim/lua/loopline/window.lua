@@ -66,6 +66,7 @@ function M.dress(win)
     list = false,
     winfixwidth = true,
     conceallevel = 0,
+    winhighlight = "Folded:Normal",
   }
   for name, value in pairs(options) do
     vim.wo[win][0][name] = value
@@ -152,7 +153,7 @@ function M.bars(link)
       if step then
         parts[#parts + 1] = "▸ " .. text.for_statusline(text.one_line(step.text, 50))
       end
-      local words = status.line(status_view.of(link), true)
+      local words = status.line(status_view.of(link), "bar")
       local bar = "%<" .. table.concat(parts, " ") .. " %= " .. words .. " "
       for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
         if vim.wo[win][0].winbar ~= bar then
