@@ -34,11 +34,15 @@ async def model() -> AsyncIterator[StreamingPuppet]:
         yield found
 
 
-async def test_a_missing_server_is_offered_and_one_that_is_named_is_started(
+async def test_servers_that_are_missing_too_old_or_crash_are_told_and_the_next_one_that_is_named_is_tried(
     browser: Browser, vscode: CodeServer, tmp_path: Path
 ) -> None:
+    started, starts = tmp_path / "started", tmp_path / "starts"
+    old = server_script(tmp_path / "old-loopline", f"touch {started}; exec sleep 60", version="0.0.9")
+    crashing = server_script(tmp_path / "crashing", f"echo start >> {starts}; echo no memory left >&2; exit 3")
+    vscode.forget()
     vscode.settings()
-    async with window(browser, vscode, small_project(tmp_path), "missing") as editor:
+    async with window(browser, vscode, small_project(tmp_path), "servers") as editor:
         view = await opened_view(editor)
         await expect(view.host).to_have_attribute("data-phase", "missing")
         await expect(view.button("Install the server")).to_be_visible()
@@ -48,41 +52,21 @@ async def test_a_missing_server_is_offered_and_one_that_is_named_is_started(
 
         vscode.settings({"loopline.server.path": str(tmp_path / "nothing")})
         await expect(view.host).to_contain_text("there is no such file")
-        vscode.settings({"loopline.server.path": str(LOOPLINE)})
-        await expect(view.frame.locator("#send")).to_be_enabled()
-        await expect(view.host).to_be_hidden()
 
+        vscode.settings({"loopline.server.path": str(old)})
+        await expect(view.host).to_contain_text("0.0.9, too old")
+        assert not started.exists()
 
-async def test_a_server_that_is_too_old_is_named_and_not_started(
-    browser: Browser, vscode: CodeServer, tmp_path: Path
-) -> None:
-    old = server_script(tmp_path / "old-loopline", f"touch {tmp_path / 'started'}; exec sleep 60", version="0.0.9")
-    vscode.settings({"loopline.server.path": str(old)})
-    async with window(browser, vscode, small_project(tmp_path), "old") as editor:
-        view = await opened_view(editor)
-        await expect(view.host).to_contain_text("0.0.9")
-        await expect(view.host).to_contain_text("too old")
-        assert not (tmp_path / "started").exists()
-
-
-async def test_a_server_that_crashes_at_its_start_is_tried_a_few_times_and_its_words_are_shown(
-    browser: Browser, vscode: CodeServer, tmp_path: Path
-) -> None:
-    starts = tmp_path / "starts"
-    crashing = server_script(tmp_path / "crashing", f"echo start >> {starts}; echo no memory left >&2; exit 3")
-    vscode.settings({"loopline.server.path": str(crashing)})
-    async with window(browser, vscode, small_project(tmp_path), "crashing") as editor:
-        view = await opened_view(editor)
+        vscode.settings({"loopline.server.path": str(crashing)})
         await expect(view.host).to_have_attribute("data-phase", "failed", timeout=60_000)
         await expect(view.host).to_contain_text("no memory left")
         await expect(editor.status()).to_contain_text("failed")
         await editor.picture("crashing-server")
-        tried = len(starts.read_text().splitlines())
-        assert 2 <= tried <= 6
+        assert 2 <= len(starts.read_text().splitlines()) <= 6
 
-        # the user's word counts again
         vscode.settings({"loopline.server.path": str(LOOPLINE)})
         await expect(view.frame.locator("#send")).to_be_enabled()
+        await expect(view.host).to_be_hidden()
 
 
 async def test_a_server_killed_in_mid_turn_is_started_again_and_the_turn_is_not_lost(

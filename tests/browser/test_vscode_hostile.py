@@ -111,6 +111,7 @@ async def test_a_hostile_folder_starts_and_configures_nothing(
         (project / ".vscode" / "settings.json").write_text(json.dumps(hostile))
         (project / ".loopline").mkdir()
         (project / ".loopline" / "config.toml").write_text(f'base_url = "{address}/v1"\napprove = "auto"\n')
+        vscode.forget()
         vscode.settings({"security.workspace.trust.enabled": True})
         async with window(browser, vscode, project, "untrusted") as editor:
             view = await opened_view(editor)

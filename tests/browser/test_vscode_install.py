@@ -28,6 +28,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def test_the_server_is_installed_from_the_extension_itself(
     browser: Browser, vscode: CodeServer, tmp_path: Path
 ) -> None:
+    vscode.forget()
     vscode.settings()
     async with window(browser, vscode, small_project(tmp_path), "install") as editor:
         view = await opened_view(editor)

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
+from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from agent_core.demo.sample import run_tests
 from tests.support.cli import tree
 from tests.support.sample import OTHER_BUGS, copy_with
-from tests.support.vscode import CodeServer, Window, until, window
+from tests.support.vscode import CodeServer, until, window
 from tests.support.vscode_scenes import LOOPLINE, seed
 from tests.support.vscode_view import View, session_view
 from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+LIVE = re.compile(r"[\d,.]+ tok/s · [\d,.]+ m?s · (\d+ %|–)")
+CALM = re.compile(r"repair \(no model\) · [\d,.]+ m?s · \d+ % ⟲")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -43,7 +49,9 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         # a first turn finds the failing tests, and is stopped where it asks for more
         await view.say("make the tests pass")
         await expect(view.approvals()).to_contain_text("checks")
-        await editor.picture("story-1-approval")
+        await expect(editor.status()).to_contain_text(LIVE)
+        await editor.picture("story-1-approval", readme="approval")
+        assert await view.violations() == []
         await view.answer("Allow")
         await expect(view.tools("checks").first).to_have_attribute("data-status", "ok")
         await expect(view.approvals()).to_contain_text("measures which lines")
@@ -56,16 +64,22 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         await editor.go_to_problem("fails:")
         await editor.quick_fix("Fix with Loopline")
         await expect(view.items("user").nth(1)).to_contain_text("Make the failing test")
-        await finished(view, editor)
-        await editor.picture("story-2-fixed")
+        await finished(view)
+        await expect(editor.status()).to_contain_text(CALM)
+        await editor.picture("story-2-fixed", readme="session")
+        assert await view.violations() == []
         fixed = tree(project)
         assert (await run_tests(project)).ok and fixed != broken
 
         # the change is looked at and accepted
         await expect(view.changes).to_contain_text("1 file to review")
         await view.button("Review the changes in the diff editor").click()
-        await expect(editor.page.locator(".monaco-diff-editor .line-insert").first).to_be_visible()
-        await editor.picture("story-3-review")
+        (old, new) = changed_line(broken, fixed)
+        sides = editor.page.locator(".monaco-diff-editor")
+        await expect(sides.locator(".original .view-lines")).to_contain_text(old)
+        await expect(sides.locator(".modified .view-lines")).to_contain_text(new)
+        await expect(sides.locator(".line-insert").first).to_be_visible()
+        await editor.picture("story-3-review", readme="review")
         await view.changes.locator("summary").first.click()
         await view.changes.get_by_role("button", name="Accept change 1").click()
         await expect(view.changes).to_be_hidden()
@@ -80,11 +94,18 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         assert not (await run_tests(project)).ok
 
 
-async def finished(view: View, editor: Window) -> None:
+def changed_line(before: dict[str, bytes], after: dict[str, bytes]) -> tuple[str, str]:
+    """The first line that differs, as it was and as it is."""
+    (name,) = [name for name in after if before.get(name) != after[name]]
+    pairs = zip(before[name].decode().splitlines(), after[name].decode().splitlines(), strict=False)
+    old, new = next((one, other) for one, other in pairs if one != other)
+    return old.strip(), new.strip()
+
+
+async def finished(view: View) -> None:
     """Allow what the turn asks for until it is over."""
+    allow = view.approvals().first.get_by_role("button", name="Allow", exact=True)
     async with asyncio.timeout(120):
         while not await view.ends("completed").count():
-            waiting = view.approvals()
-            if await waiting.count():
-                await waiting.first.get_by_role("button", name="Allow", exact=True).click()
-            await asyncio.sleep(0.1)
+            with contextlib.suppress(PlaywrightTimeout):
+                await allow.click(timeout=1_000)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -18,7 +19,7 @@ from urllib.parse import urlencode
 from playwright.async_api import Browser, Frame, Locator, Page, Request, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from tests.support.cli import environment
+from tests.support.cli import ROOT, environment
 from tests.support.vscode_install import Editor
 from tests.support.web_browser import CACHE, SCREENS
 
@@ -87,6 +88,10 @@ class CodeServer:
             file = self.user / folder / "settings.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(wanted))
+
+    def forget(self) -> None:
+        """Take away what the extension keeps, such as a server that it installed."""
+        shutil.rmtree(self.user / "User" / "globalStorage" / EXTENSION, ignore_errors=True)
 
     def start(self) -> None:
         options = (
@@ -230,11 +235,14 @@ class Window:
         assert found is not None
         return found
 
-    async def picture(self, name: str) -> Path:
-        """Keep a screenshot, for somebody to look at."""
+    async def picture(self, name: str, readme: str = "") -> Path:
+        """Keep a screenshot, for somebody to look at. With `LOOPLINE_README_PICTURES=true` those with a name for the
+        extension's README are put there."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         path = PICTURES / f"{name}.png"
         await self.page.screenshot(path=path)
+        if readme and os.environ.get("LOOPLINE_README_PICTURES") == "true":
+            shutil.copy(path, ROOT / "extensions" / "vscode" / "media" / f"{readme}.png")
         return path
 
 

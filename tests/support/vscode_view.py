@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Frame, Locator, expect
 
 from tests.support.vscode import Window
+from tests.support.web_browser import axe_source
 
 OPEN = "Loopline: Open Session View"
 
@@ -46,6 +47,16 @@ class View:
         """Write into the composer and send it with the keyboard."""
         await self.composer.fill(text)
         await self.composer.press("Enter")
+
+    async def violations(self) -> list[str]:
+        """What axe finds to be wrong, seriously, with the page as it is."""
+        await self.frame.evaluate(axe_source())
+        found = await self.frame.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [
+            f"{one['id']}: {one['nodes'][0]['html'][:200]}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
 
     async def answer(self, button: str) -> None:
         """Answer the first approval that waits by one of its buttons."""
