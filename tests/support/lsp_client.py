@@ -23,8 +23,8 @@ Json = dict[str, Any]
 Handler = Callable[[Any], Awaitable[Any]]
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 20.0
-"""Bound of every wait; what is waited for takes milliseconds, but for turns that run tools."""
+WAIT_S = 40.0
+"""Bound of every wait. What is waited for takes milliseconds, but for turns that run tools and processes that start."""
 
 POLL_S = 0.004
 

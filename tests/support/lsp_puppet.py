@@ -47,7 +47,7 @@ class Puppet:
 
     async def reached(self, key: str) -> None:
         """Wait until a turn holds at `key`."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(40):
             await self._gate(self._reached, key).wait()
 
     async def _play(self, peer: Peer) -> None:

@@ -29,6 +29,7 @@ async def editor(
     config = ClientServerConfig(server_command=command, server_env=dict(puppet_env(tmp_path, model)))
     client = await config.start()
     assert isinstance(client, LanguageClient)
+    client.feature(lsp.CLIENT_REGISTER_CAPABILITY)(registered)  # it knows no answer to that by itself
     client.set_configuration({"approve": "auto"}, section="loopline")
     await client.initialize_session(
         lsp.InitializeParams(
@@ -42,6 +43,10 @@ async def editor(
     await client.shutdown_session()
     assert client._server is not None and client._server.returncode == 0
     await client.stop()  # type: ignore[no-untyped-call]
+
+
+def registered(params: lsp.RegistrationParams) -> None:
+    assert [each.method for each in params.registrations] == [lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES]
 
 
 async def test_a_turn_with_what_editors_announce(editor: LanguageClient, root: Path, model: Puppet) -> None:
