@@ -248,6 +248,7 @@ class Session:
         parts.front(TurnBegan(turn=turn_id, task=task))
         parts.workspace.changes.clear()
         outcome = ended("interrupted", "")
+        background = parts.toolbox.begun()
         try:
             self._begins[turn_id] = parts.history.items.start, len(parts.history.items)
             parts.history.mark_turn(turn_id, "started")
@@ -259,6 +260,7 @@ class Session:
                 outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = ended("cancelled", "cancelled")
+            await parts.toolbox.stop_since(background)  # what a cancelled turn started ends with it
         except LooplineError as error:
             outcome = ended("failed", error.message, error)
             parts.front(Notice(severity="error", text=error.message + (f" ({error.hint})" if error.hint else "")))

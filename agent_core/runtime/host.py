@@ -154,6 +154,7 @@ async def host_session(
             diagnostics=diagnostics,
             sandbox=_sandbox(settings, found, workspace, options.env),
             source=Servers(servers, place) if servers else None,
+            background=True,
         )
         stack.push_async_callback(toolbox.close)
         if endpoint.base_url is not None:
@@ -181,9 +182,7 @@ async def host_session(
                 workspace=workspace,
                 checkpoints=Checkpoints(store, workspace),
                 terms=terms_of(settings, workspace, grants),
-                questions=Questions(
-                    approver, remote=options.remote_approvals, timeout_s=settings.approval_timeout_s
-                ),
+                questions=Questions(approver, remote=options.remote_approvals, timeout_s=settings.approval_timeout_s),
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,

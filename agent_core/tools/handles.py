@@ -91,9 +91,18 @@ class Handles:
     def names(self) -> str:
         return ", ".join(f"{handle.name} ({handle.state})" for handle in self._handles.values())
 
+    @property
+    def count(self) -> int:
+        """How many were ever started."""
+        return len(self._handles)
+
+    async def stop_since(self, count: int) -> None:
+        """Stop those that were started since there were `count`."""
+        await asyncio.gather(*(handle.stop() for handle in list(self._handles.values())[count:]))
+
     async def close(self) -> None:
         """Stop all."""
-        await asyncio.gather(*(handle.stop() for handle in self._handles.values()))
+        await self.stop_since(0)
 
 
 class ProcessTool:

@@ -67,4 +67,4 @@ def standard_toolbox(
         closing.append(sandbox)
     if handles is not None:
         tools.append(ProcessTool(handles))
-    return Toolbox(tools, closing=closing, source=source)
+    return Toolbox(tools, closing=closing, source=source, background=handles)

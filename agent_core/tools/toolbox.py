@@ -31,11 +31,28 @@ class Source(Closing, Protocol):
         """Those that there are now; bounded, never raises."""
 
 
+class Background(Protocol):
+    """Commands that go on after their call."""
+
+    @property
+    def count(self) -> int: ...
+
+    async def stop_since(self, count: int) -> None: ...
+
+
 class Toolbox:
     """`tools` in the order in which the model sees them; then come those of `source`. `closing` ends with the toolbox,
-    in this order, and `source` last."""
+    in this order, and `source` last. `background` holds commands that go on, None: there are none."""
 
-    def __init__(self, tools: Sequence[Tool], *, closing: Sequence[Closing] = (), source: Source | None = None) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        *,
+        closing: Sequence[Closing] = (),
+        source: Source | None = None,
+        background: Background | None = None,
+    ) -> None:
+        self._background = background
         self._closing = tuple(closing) if source is None else (*closing, source)
         self._own, self._source = tuple(tools), source
         self._set(self._own)
@@ -54,6 +71,15 @@ class Toolbox:
         taken = {tool.spec.name for tool in self._own}
         self._set([*self._own, *(tool for tool in found if tool.spec.name not in taken)])
         return self._wire != before
+
+    def begun(self) -> int:
+        """A mark for `stop_since`: how many commands went on in the background so far."""
+        return self._background.count if self._background is not None else 0
+
+    async def stop_since(self, mark: int) -> None:
+        """End the commands that went into the background since `mark`; bounded."""
+        if self._background is not None:
+            await self._background.stop_since(mark)
 
     def wire_json(self) -> bytes:
         """The JSON array of function tools, the same bytes until `refresh` finds others."""

@@ -233,6 +233,7 @@ async def test_a_cancelled_turn_ends_a_call_that_never_answers(tmp_path: Path) -
         assert again.result.status == "timeout", "the server is still there, and as slow as before"
 
 
+# opencode#6361, vscode#316859, qwen-code#5368: a folder brought servers that ran when it was opened.
 async def test_a_folder_can_not_bring_its_own_servers(tmp_path: Path) -> None:
     planted = tmp_path / "planted-ran"
     (tmp_path / "work" / ".loopline").mkdir(parents=True)

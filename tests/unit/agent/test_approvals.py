@@ -111,6 +111,7 @@ def test_commands_allowed_one_by_one_may_be_joined() -> None:
     assert (verdict.outcome, verdict.rule) == ("allow", "allow rule 'git status', allowed for this session")
 
 
+# opencode#9554: "always", given to one, overrode the stricter rules of another.
 def test_a_grant_belongs_to_its_root_and_lasts_for_the_session(tmp_path: Path) -> None:
     kept = tmp_path / "grants"
     Policy("ask", roots=("/a",), grants=Grants(kept)).remember("shell", "make test")
@@ -163,6 +164,16 @@ def test_what_a_person_is_shown_of_patches_and_of_input() -> None:
     patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Delete File: b.py\n*** End Patch"
     assert subject_of("patch", {"patch": patch}) == "a.py, b.py"
     assert subject_of("process", {"id": "p1", "input": "rm -rf x\n"}) == "p1 <<< rm -rf x\n"
+
+
+def test_reading_a_background_command_is_free_and_feeding_it_asks() -> None:
+    rules = Policy("ask", ("tool:process *",), roots=(ROOT,))
+    read = subject_of("process", {"id": "p1", "wait_s": 5})
+    assert rules.decide("command", "process", subject_of("process", {"id": "p1", "input": "y"})).outcome == "deny"
+    rules = Policy("ask", roots=(ROOT,))
+    assert rules.decide("command", "process", read).outcome == "allow"
+    assert rules.decide("command", "process", subject_of("process", {"id": "p1", "stop": True})).outcome == "allow"
+    assert rules.decide("command", "process", subject_of("process", {"id": "p1", "input": "y"})).outcome == "ask"
 
 
 def test_a_command_too_long_to_read_is_never_free_of_deny_rules() -> None:

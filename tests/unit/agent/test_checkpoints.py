@@ -277,6 +277,7 @@ async def test_all_roots_are_covered_and_a_root_that_left_is_not_written(desk: D
         assert desk.text("a.txt", 1) == TEN.replace("line 3", "LINE 3")
 
 
+# codex#19205, #3567, cline#5598: undo needed git, said done and did nothing, or left .git renamed.
 async def test_git_is_neither_needed_nor_touched(desk: Desk) -> None:
     async with desk:
         root = desk.roots[0]
@@ -350,6 +351,7 @@ async def test_without_room_nothing_is_kept_and_everything_works(tmp_path: Path)
         assert not (tmp_path / "state").exists()
 
 
+# cline#4388: checkpoints filled the disk.
 async def test_a_session_gives_up_its_oldest_turns_for_new_ones(tmp_path: Path) -> None:
     async with Desk(tmp_path / "state", tmp_path / "root", room=200_000) as desk:
         for number in range(12):
