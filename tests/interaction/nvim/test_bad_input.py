@@ -176,7 +176,7 @@ async def test_hostile_words_are_text(opened: Open, root: Path) -> None:
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)
         shell = {"call": "shell", "args": {"command": f"printf '%s' '{EVIL.replace(chr(0), '').replace(chr(39), '')}'"}}
-        plan = {"call": "plan", "args": {"steps": [{"text": EVIL, "status": "in_progress"}]}}
+        plan = {"call": "plan", "args": {"steps": [f"doing: {EVIL}", "todo: rest"]}}
         await start(nv, steps(plan, shell, {"text": EVIL}) + "\n%{luaeval('vim.g.pwned')}")
         text = await nv.shows("✓ completed")
         assert "<script>document.title='pwned'</script>" in text and "![x](http://127.0.0.1:9/y.png)" in text
@@ -187,4 +187,5 @@ async def test_hostile_words_are_text(opened: Open, root: Path) -> None:
         bar = await nv.lua("local w = require('loopline.window').window() "
                            "return vim.api.nvim_eval_statusline(vim.wo[w].winbar, { winid = w }).str")  # fmt: skip
         assert "pwned" not in bar
+        assert "▸ <script>document.title" in text, "the plan was shown"
         await nv.quit()

@@ -277,6 +277,84 @@ async def test_a_turn_outlives_its_editor_and_is_found_again(opened: Open, root:
         await nv.quit()
 
 
+async def test_an_approval_outlives_its_editor_and_is_asked_by_the_next(
+    opened: Open, root: Path, model: Puppet
+) -> None:
+    async with opened("sums.py") as nv:
+        await ready(nv)
+        await nv.lua("vim.g.answers = {'Decide later'}")
+        await start(nv, steps({"call": "shell", "args": {"command": "echo > made.txt"}}, {"text": "so be it"}))
+        await nv.shows("◆ waits for you: shell echo > made.txt")
+        await nv.quit()
+    async with opened("sums.py", config="vim.g.answers = {'Allow'}") as nv:
+        await nv.until("return #vim.g.asked > 0", timeout_s=60)
+        await nv.command("Loopline open")
+        text = await nv.shows("✓ completed", timeout_s=60)
+        assert "◆ allow: shell echo > made.txt" in text and "so be it" in text
+        assert (root / "made.txt").exists()
+        await nv.quit()
+
+
+async def test_a_long_session_is_read_page_by_page(opened: Open, model: Puppet) -> None:
+    read = {"calls": [["read", {"path": "other.py", "start": line, "end": line}] for line in range(1, 21)]}
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await start(nv, steps(*[read] * 11, {"text": "that was much"}))
+        await nv.shows("✓ completed", timeout_s=60)
+        session = await nv.lua("return require('loopline.client').here().store.current")
+        await nv.quit()
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await nv.lua("local link = require('loopline.client').here() "
+                     "require('loopline.sessions').resume(link, ...)", session)  # fmt: skip
+        await nv.until("return require('loopline.client').here().store.current ~= nil")
+        await nv.command("Loopline open")
+        text = await nv.shows("… earlier")
+        assert text.count("● read") < 200 and "that was much" in text
+        await nv.keys("gg<CR>")
+        await nv.until("return not vim.fn.getline(1):find('earlier')")
+        text = await nv.text()
+        assert text.count("● read") == 220 and text.startswith("✓ "), text[:200]
+        await nv.quit()
+
+
+async def test_the_window_may_be_elsewhere(opened: Open) -> None:
+    async with opened("sums.py", window="bottom", height=9) as nv:
+        await nv.lua("vim.o.lines, vim.o.columns = 40, 100")
+        await ready(nv)
+        await nv.command("Loopline open")
+        await nv.until("return vim.fn.winnr('$') == 2")
+        assert await nv.lua("return { vim.fn.winheight(2), vim.fn.winwidth(2) }") == [8, 100], "and the line above"
+        await nv.lua("require('loopline').setup({ cmd = vim.g.loopline_cmd or require('loopline.config').get().cmd, "
+                     "window = 'left', width = 40 })")  # fmt: skip
+        await nv.command("Loopline close")
+        await nv.command("Loopline open")
+        await nv.until("return vim.fn.winnr('$') == 2")
+        assert await nv.lua("return { vim.fn.winwidth(1), vim.fn.bufname(vim.fn.winbufnr(2)) }") == [40, "sums.py"]
+        await nv.quit()
+
+
+async def test_what_a_menu_asks_for_is_written_in_the_composer(opened: Open, model: Puppet) -> None:
+    """The server's "Ask Loopline to change this…" on a selection."""
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await nv.lua(
+            """
+            local client = vim.lsp.get_clients({ name = 'loopline' })[1]
+            client:exec_cmd({ title = '', command = 'loopline.ask', arguments = { {
+              textDocument = { uri = vim.uri_from_bufnr(0) },
+              range = { start = { line = 3, character = 0 }, ['end'] = { line = 4, character = 9 } },
+            } } })"""
+        )
+        await nv.until("return vim.fn.bufname():find('loopline://composer', 1, true) ~= nil")
+        assert "sums.py:4-5" in await nv.lua("return vim.wo.winbar")
+        await nv.command("bwipeout! sums.py")
+        await nv.keys("<Esc>itell me<C-s>")
+        await nv.shows("✓ completed")
+        assert "return a - b" not in model.heard[0], "what was closed is not sent"
+        await nv.quit()
+
+
 async def test_diagnostics_of_other_tools_reach_the_agent(opened: Open, model: Puppet) -> None:
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)

@@ -314,6 +314,14 @@
 ---@field turnId string
 ---@field title string
 
+---@class loopline.TurnChanges
+---Of a turn of any session, whoever hosts it. Later changes of the same files do not count.
+---@field files loopline.TurnFile[]
+
+---@class loopline.TurnChangesGet
+---@field sessionId string
+---@field turnId string
+
 ---@class loopline.TurnDiff
 ---What the turn's edits come to so far; replaces the one before.
 ---@field type "diff"
@@ -328,6 +336,19 @@
 ---@field status "cancelled" | "completed" | "failed" | "interrupted" | "queued" | "running"
 ---@field text string
 ---@field durationMs number
+
+---@class loopline.TurnFile
+---A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
+---not there, is no text, or is too large or too old to be kept; `diff` is empty then.
+---@field path string
+---@field uri string
+---@field existed boolean
+---@field exists boolean
+---@field before? string
+---@field after? string
+---@field diff? string
+---@field added? integer
+---@field removed? integer
 
 ---@class loopline.TurnId
 ---@field turnId string
@@ -404,6 +425,7 @@ return {
     ["loopline/auth.status"] = true, -- loopline.Nothing -> loopline.AuthStatus
     ["loopline/status"] = true, -- loopline.Nothing -> loopline.Status
     ["loopline/transcript"] = true, -- loopline.TranscriptGet -> loopline.Transcript
+    ["loopline/turn.changes"] = true, -- loopline.TurnChangesGet -> loopline.TurnChanges
   },
   notifications = {
     ["$/loopline/event"] = true, -- loopline.Events -> nil

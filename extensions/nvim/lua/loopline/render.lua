@@ -25,7 +25,7 @@ local SIGNS =
 local ENDS = { completed = "✓", failed = "✗", cancelled = "■", interrupted = "↯" }
 local HEADS = { running = "▶", queued = "▷", completed = "✓", failed = "✗", interrupted = "↯" }
 local END_HL = { completed = "LooplineOk", failed = "LooplineError" }
-local STEPS = { done = "✓", completed = "✓", in_progress = "▸", active = "▸", doing = "▸" }
+local STEPS = { done = "✓", doing = "▸" }
 
 ---@class loopline.Page: loopline.Rendered
 local Page = {}

@@ -146,10 +146,9 @@ function M.bars(link)
       local turn = state.running(session)
       local parts = { text.for_statusline(text.one_line(session.title ~= "" and session.title or "new session", 30)) }
       local plan = turn and turn.plan
-      local step = plan
-        and vim.iter(plan.steps):find(function(one)
-          return one.status ~= "done" and one.status ~= "completed" and one.status ~= "pending"
-        end)
+      local step = plan and vim.iter(plan.steps):find(function(one)
+        return one.status == "doing"
+      end)
       if step then
         parts[#parts + 1] = "▸ " .. text.for_statusline(text.one_line(step.text, 50))
       end
