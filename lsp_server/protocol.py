@@ -205,6 +205,32 @@ class Transcript(Shape):
     more: bool
 
 
+class TurnChangesGet(Shape):
+    session_id: str
+    turn_id: str
+
+
+class TurnFile(Shape):
+    """A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
+    not there, is no text, or is too large or too old to be kept; `diff` is empty then."""
+
+    path: str
+    uri: str
+    existed: bool
+    exists: bool
+    before: str | None = None
+    after: str | None = None
+    diff: str = ""
+    added: int = 0
+    removed: int = 0
+
+
+class TurnChanges(Shape):
+    """Of a turn of any session, whoever hosts it. Later changes of the same files do not count."""
+
+    files: tuple[TurnFile, ...]
+
+
 class Diagnostics(Shape):
     """What the editor's language tools say of one document, forwarded by a plugin; replaces what was said before."""
 
@@ -268,6 +294,7 @@ REQUESTS: tuple[Method, ...] = (
     Method(name="loopline/auth.status", params=Nothing, result=AuthStatus),
     Method(name="loopline/status", params=Nothing, result=Status),
     Method(name="loopline/transcript", params=TranscriptGet, result=Transcript),
+    Method(name="loopline/turn.changes", params=TurnChangesGet, result=TurnChanges),
 )
 CLIENT_NOTIFICATIONS: tuple[Method, ...] = (Method(name="loopline/diagnostics", params=Diagnostics),)
 CLIENT_REQUESTS: tuple[Method, ...] = (Method(name="loopline/saveDocuments", params=SaveDocuments, result=Saved),)

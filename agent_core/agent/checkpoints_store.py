@@ -155,14 +155,7 @@ class Store:
         data = self._log_path.read_bytes()
         whole = data.rfind(b"\n") + 1
         os.ftruncate(self._log, whole)
-        for line in data[:whole].splitlines():
-            with suppress(msgspec.MsgspecError):
-                record = _decoder.decode(line)
-                if isinstance(record, _Object):
-                    if record.start + record.size <= self._size:
-                        self._objects[record.digest] = (record.start, record.size)
-                else:
-                    self.records.append(record)
+        self.records, self._objects = read_log(data[:whole], self._size)
 
     def _give_up_oldest(self, wanted: int) -> bool:
         """Write both files anew without the oldest turns, so that half of the share is free. False if one turn, or
@@ -201,6 +194,20 @@ class Store:
                 for side in (record.before, record.after):
                     if side is not None and side.digest in self._objects:
                         yield side.digest
+
+
+def read_log(data: bytes, pack_bytes: int) -> tuple[list[Record], dict[str, tuple[int, int]]]:
+    """What whole lines of a log say: the records, and where contents are in a pack of that size (offset, bytes)."""
+    records: list[Record] = []
+    objects: dict[str, tuple[int, int]] = {}
+    for line in data.splitlines():
+        with suppress(msgspec.MsgspecError):
+            record = _decoder.decode(line)
+            if not isinstance(record, _Object):
+                records.append(record)
+            elif record.start + record.size <= pack_bytes:
+                objects[record.digest] = (record.start, record.size)
+    return records, objects
 
 
 def _of(record: Record) -> str | None:

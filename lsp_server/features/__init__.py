@@ -2,6 +2,7 @@
 
 turns.py          start, cancel, steer and undo turns
 sessions.py       new, list, resume; transcript
+changes.py        what a turn changed, file by file
 progress.py       `$/progress` of turns
 reports.py        updates of sessions as events, and the diff of a turn
 answers.py        the final answer as a document
@@ -29,6 +30,7 @@ from lsp_server.features import (
     ai_comments,
     answers,
     approvals,
+    changes,
     code_actions,
     dashboard,
     diagnostics,
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 def register_all(server: LoopServer) -> None:
     """Register every feature, in the order in which they hear of things."""
     for feature in (
-        reports, documents, progress, turns, sessions, approvals, answers, models, trust, keys, dashboard, status,
-        diagnostics, code_actions, findings, hover, inline, ai_comments, watching,
+        reports, documents, progress, turns, sessions, changes, approvals, answers, models, trust, keys, dashboard,
+        status, diagnostics, code_actions, findings, hover, inline, ai_comments, watching,
     ):  # fmt: skip
         feature.register(server)

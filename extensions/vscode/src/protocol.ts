@@ -377,6 +377,16 @@ export interface TurnBegan {
   title: string;
 }
 
+/** Of a turn of any session, whoever hosts it. Later changes of the same files do not count. */
+export interface TurnChanges {
+  files: readonly TurnFile[];
+}
+
+export interface TurnChangesGet {
+  sessionId: string;
+  turnId: string;
+}
+
 /** What the turn's edits come to so far; replaces the one before. */
 export interface TurnDiff {
   type: "diff";
@@ -392,6 +402,22 @@ export interface TurnEnded {
   status: "cancelled" | "completed" | "failed" | "interrupted" | "queued" | "running";
   text: string;
   durationMs: number;
+}
+
+/**
+ * A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
+ * not there, is no text, or is too large or too old to be kept; `diff` is empty then.
+ */
+export interface TurnFile {
+  path: string;
+  uri: string;
+  existed: boolean;
+  exists: boolean;
+  before?: string;
+  after?: string;
+  diff?: string;
+  added?: number;
+  removed?: number;
 }
 
 export interface TurnId {
@@ -476,6 +502,7 @@ export interface Requests {
   "loopline/auth.status": { params: Nothing; result: AuthStatus };
   "loopline/status": { params: Nothing; result: Status };
   "loopline/transcript": { params: TranscriptGet; result: Transcript };
+  "loopline/turn.changes": { params: TurnChangesGet; result: TurnChanges };
 }
 
 export interface Notifications {

@@ -14,7 +14,7 @@ import pytest
 
 from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment
-from tests.support.lsp_client import ROOT, Json, LspClient, stdio
+from tests.support.lsp_client import ROOT, Json, LspClient, RpcError, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
@@ -133,6 +133,12 @@ async def test_the_second_sees_figures_and_undoes(pair: Pair, root: Path) -> Non
     stages = await pair.other.event("stages", turnId=turn, running=False)
     assert stages["calls"] == 2 and stages["stagesMs"]["client_tool"] >= 0
     assert (root / "sums.py").read_text() != before
+    changed = await pair.other.request("loopline/turn.changes", {"sessionId": session, "turnId": turn})
+    (file,) = changed["files"]
+    assert (file["path"], file["before"], file["added"], file["removed"]) == ("sums.py", before, 1, 1)
+    assert (await pair.other.request("loopline/turn.changes", {"sessionId": session, "turnId": "x"}))["files"] == []
+    with pytest.raises(RpcError, match="no session"):
+        await pair.other.request("loopline/turn.changes", {"sessionId": "sess_none", "turnId": turn})
     await pair.other.command("loopline.turn.undo", {"turnId": turn})
     undone = await pair.other.event("turn.undone", turnId=turn)
     assert undone["restored"] == ["sums.py"] and (root / "sums.py").read_text() == before

@@ -105,6 +105,15 @@ async def _turns(tour: Tour, root: Path, model: Puppet) -> None:
     assert await client.request("textDocument/codeLens", tour.at()) == []
     diff = await client.event("diff", **turn)
     assert (diff["files"][0]["path"], diff["files"][0]["added"]) == ("sums.py", 1)
+    changed = await tour.request("loopline/turn.changes", {"sessionId": started["sessionId"], **turn})
+    files = {file["path"]: file for file in changed["files"]}
+    assert files["sums.py"]["before"] == before and files["sums.py"]["after"] == buffer.text
+    assert files["sums.py"]["diff"] == diff["files"][0]["diff"] and files["sums.py"]["uri"] == tour.uri
+    assert (files["ran.txt"]["existed"], files["ran.txt"]["exists"], files["ran.txt"]["after"]) == (
+        False,
+        True,
+        "ran\n",
+    )
     await tour.command("loopline.turn.undo", turn)
     assert sorted((await client.event("turn.undone", **turn))["restored"]) == ["ran.txt", "sums.py"]
     await client.until(lambda: buffer.text == before)

@@ -1,0 +1,55 @@
+"""What a turn changed, file by file with its texts, also of turns that are long over or run elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent_core.agent.archive import Archive
+from agent_core.agent.checkpoints_read import FileChange, changes_of
+from agent_core.config import state_dir
+from agent_core.tools import text
+from agent_core.tools.diffs import diff
+from lsp_server.documents import uri_of
+from lsp_server.protocol import TurnChanges, TurnChangesGet, TurnFile
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+MAX_FILES = 200
+MAX_TEXT_BYTES = 1_000_000
+
+
+def register(server: LoopServer) -> None:
+    async def changes(asked: TurnChangesGet) -> TurnChanges:
+        states = state_dir(server.process.env)
+        Archive(states / "sessions").path(asked.session_id)  # an unknown session is an error, an unknown turn is empty
+        first = str(server.roots[0]) if server.roots else ""
+        return await asyncio.to_thread(_read, states / "checkpoints", asked, first)
+
+    server.on_request("loopline/turn.changes", TurnChangesGet, changes)
+
+
+def _read(folder: Path, asked: TurnChangesGet, first_root: str) -> TurnChanges:
+    found = changes_of(folder, asked.session_id, asked.turn_id)[:MAX_FILES]
+    return TurnChanges(files=tuple(_file(change, first_root) for change in found))
+
+
+def _file(change: FileChange, first_root: str) -> TurnFile:
+    path = change.path if change.root == first_root else f"{change.root}/{change.path}"
+    uri = uri_of(f"{change.root}/{change.path}")
+    before, after = _text(change.before), _text(change.after)
+    known = (before is not None or not change.existed) and (after is not None or not change.exists)
+    told = TurnFile(path=path, uri=uri, existed=change.existed, exists=change.exists, before=before, after=after)
+    if not known:
+        return told
+    made = diff(before or "", after or "")
+    told.diff = made.with_header(path if change.existed else None, path if change.exists else None)
+    told.added, told.removed = made.added, made.removed
+    return told
+
+
+def _text(data: bytes | None) -> str | None:
+    decoded = text.decode(data) if data is not None and len(data) <= MAX_TEXT_BYTES else None
+    return text.to_newlines(decoded[0]) if decoded is not None else None
