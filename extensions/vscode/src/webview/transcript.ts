@@ -22,6 +22,7 @@ interface Chunk {
 export class TranscriptView {
   private chunks: Chunk[] = [];
   private chunkOf = new Map<string, Chunk>();
+  private readonly chunkAt = new WeakMap<Element, Chunk>();
   private readonly elements = new Map<string, HTMLElement>();
   private readonly near: IntersectionObserver;
   private readonly older: HTMLElement;
@@ -89,22 +90,25 @@ export class TranscriptView {
     if (chunk === undefined || chunk.items.length >= CHUNK) {
       chunk = { element: h('div', { class: 'chunk' }), items: [], drawn: false };
       this.chunks.push(chunk);
+      this.chunkAt.set(chunk.element, chunk);
       this.root.append(chunk.element);
       this.near.observe(chunk.element);
     }
     chunk.items.push(item);
     this.chunkOf.set(item.key, chunk);
-    if (chunk.drawn) this.attach(chunk, item);
+    if (chunk.drawn) chunk.element.append(...this.make([item]));
     else chunk.element.style.height = `${chunk.items.length * GUESS_PX}px`;
     if (draw && this.atEnd) this.draw(chunk);
   }
 
-  private attach(chunk: Chunk, item: Item): void {
+  private make(items: readonly Item[]): HTMLElement[] {
     const session = shownSession(this.page);
-    if (session === undefined) return;
-    const element = drawItem(item, session, this.page);
-    this.elements.set(item.key, element);
-    chunk.element.append(element);
+    if (session === undefined) return [];
+    return items.map((item) => {
+      const element = drawItem(item, session, this.page);
+      this.elements.set(item.key, element);
+      return element;
+    });
   }
 
   private refresh(key: string, session: SessionState): void {
@@ -117,14 +121,13 @@ export class TranscriptView {
     if (chunk === undefined || chunk.drawn) return;
     chunk.drawn = true;
     chunk.element.style.height = '';
-    for (const item of chunk.items) this.attach(chunk, item);
+    chunk.element.append(...this.make(chunk.items));
   }
 
-  private drop(chunk: Chunk): void {
+  private drop(chunk: Chunk, height: number): void {
     const held = chunk.element.contains(document.activeElement) || selects(chunk.element)
       || chunk.element.querySelector('details[open]') !== null || chunk === this.chunks.at(-1);
     if (!chunk.drawn || held) return;
-    const height = chunk.element.getBoundingClientRect().height;
     chunk.drawn = false;
     chunk.element.replaceChildren();
     chunk.element.style.height = `${height}px`;
@@ -133,10 +136,10 @@ export class TranscriptView {
 
   private seen(entries: readonly IntersectionObserverEntry[]): void {
     for (const entry of entries) {
-      const chunk = this.chunks.find((one) => one.element === entry.target);
+      const chunk = this.chunkAt.get(entry.target);
       if (chunk === undefined) continue;
       if (entry.isIntersecting) this.draw(chunk);
-      else this.drop(chunk);
+      else this.drop(chunk, entry.boundingClientRect.height);
     }
     this.follow();
   }
