@@ -56,4 +56,5 @@ def meta() -> dict[str, object]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "cores": os.cpu_count(),
+        "load": f"{os.getloadavg()[0]:.1f} processes wanted to run, before writing this",
     }
