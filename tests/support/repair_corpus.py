@@ -15,10 +15,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.support.cli import environment, loopline
+from tests.support.cli import ROOT, environment
 from tests.support.repair_tools import LEAN, CodexTools, LooplineTools, Played, play
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "repair"
+GIVE_UP_S = 300
+"""What a case may take at all; what took longer than a minute is told, and counts as a failure of the soak."""
 TASK = "make the failing tests pass"
 Way = Literal["cli", "loopline", "codex"]
 """How a case is played: `loopline run`, or the engine with Loopline's tools or Codex's shell tool in this process."""
@@ -88,16 +90,17 @@ def _run(root: Path, home: Path) -> Played:
     python = str(Path(sys.executable).parent)
     env = environment(home, PATH=python + os.pathsep + os.environ["PATH"], **LEAN)
     started = time.monotonic()
-    done = loopline("run", TASK, "-w", str(root), "--approve", "auto", "--json", env=env)
-    lines = done.lines
-    assert lines, done.err
+    words = [sys.executable, "-m", "agent_core", "run", TASK, "-w", str(root), "--approve", "auto", "--json"]
+    done = subprocess.run(words, env=env, cwd=ROOT, capture_output=True, text=True, timeout=GIVE_UP_S)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert lines, done.stderr
     calls = [
         (str(line["name"]), json.loads(line["arguments"]), str(line["result"]["output"]))
         for line in lines
         if line["type"] == "tool.finished"
     ]
     return Played(
-        [], [line["text"] for line in lines if line["type"] == "text"], calls, done.summary["calls"],
+        [], [line["text"] for line in lines if line["type"] == "text"], calls, lines[-1]["calls"],
         time.monotonic() - started,
     )  # fmt: skip
 

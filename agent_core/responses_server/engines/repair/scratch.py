@@ -52,6 +52,7 @@ class Verdicts:
 
     tried: int
     seconds: float
+    """By the clock; less where the machine did other things meanwhile, but at least half of it."""
     baseline: tuple[int, int]
     groups: Mapping[str, tuple[int, ...]]
     gained: Mapping[int, int]
@@ -151,9 +152,11 @@ def read_trial(output: str) -> Verdicts | str:
     if facts is None or base is None:
         return _trouble(words, output)
     names = ("pass", "partial", "same", "changed", "too_slow", "crashed", "no_python")
+    clock_s, done = facts["s"], _facts(words, "done") or {}
+    worked_s = min(clock_s, max(done.get("cpu_s", clock_s), clock_s / 2))
     groups = {name: tuple(_numbers(words[name][0])) for name in names if name in words}
     return Verdicts(
-        facts["tried"], facts["s"], (base["passed"], base["of"]), groups,
+        facts["tried"], worked_s, (base["passed"], base["of"]), groups,
         dict((words.get("gained") or [[]])[0]),
         {item["candidate"]: None if item["broke"] is None else tuple(item["broke"]) for item in words.get("suite", [])},
     )  # fmt: skip

@@ -71,20 +71,26 @@ class Trials:
 
     def run(self) -> Generator[Step, tuple[Observation, ...], Outcome]:
         base: Patch = ()
+        whole, rest = self.survey, list[Patch]()
         for _ in range(MAX_STAGES):
             self._forget()
             singles: list[Patch] = [(item,) for item in self._ranked(base)]
             until_s = self.seconds + self.limits.search_s / (MAX_STAGES + 1)
-            yield from self._batches(singles[:FIRST_SINGLES], base, "single edits", until_s)
+            tried = yield from self._batches(singles[:FIRST_SINGLES], base, "single edits", until_s)
             if self.partial is None:
                 yield from self._batches(self._pairs(), base, "pairs of edits", until_s)
-            yield from self._batches(singles[FIRST_SINGLES:], base, "single edits", until_s)
+            tried += yield from self._batches(singles[FIRST_SINGLES:], base, "single edits", until_s)
+            rest = rest if base else singles[tried:]
             if self._over() or self.partial is None:
                 break
             added, left = self.partial
             self.outcome.nearest.append(f"{report.reason(added)}, after which {_still_fail(left)}")
             base = (*base, *added)
             yield from self._survey_again(base)
+        if base and not self._over():  # what was built upon seems to be no part of the fix
+            self._forget()
+            self.survey = whole
+            yield from self._batches(rest, (), "single edits", self.limits.search_s)
         if self.outcome.fix is not None and len(self.outcome.fix) > 1:
             yield from self._minimise(self.outcome.fix)
         return self.outcome
@@ -117,25 +123,30 @@ class Trials:
         scored.sort(key=lambda pair: pair[0])
         return [pair for _, pair in scored[:MAX_PAIRS]]
 
-    def _batches(self, patches: Sequence[Patch], base: Patch, what: str, until_s: float) -> Steps:
-        """Tries patches in order. Past `until_s` seconds of search it makes do with a partial fix, if there is one."""
+    def _batches(
+        self, patches: Sequence[Patch], base: Patch, what: str, until_s: float
+    ) -> Generator[Step, tuple[Observation, ...], int]:
+        """Tries patches in order; returns how many. Past `until_s` seconds of search it leaves off if something else is
+        left to do: build on a partial fix, or go back to before one."""
         at, size = 0, 0
-        while at < len(patches) and not self._over() and not (self.partial and self.seconds > until_s):
+        while at < len(patches) and not self._over():
+            if self.seconds > until_s and (self.partial is not None or base):
+                break
             batch = _that_fit(patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]])
             count = report.number(len(batch), "candidate")
             text = f"I try {count} ({what}) in a scratch copy against the failing tests, the most likely first."
             verdicts = yield from self._trial(text, batch, base, survivors=3)
             if isinstance(verdicts, str):
                 self.outcome.trouble = verdicts
-                return
+                break
             if verdicts.baseline[0] == verdicts.baseline[1]:
                 self.outcome.trouble = "the failing tests pass in a copy of the project"
-                return
+                break
             self._take(batch, base, verdicts)
-            tried = verdicts.tried
-            if tried == 0:
-                return
-            at, size = at + tried, size + 1
+            if verdicts.tried == 0:
+                break
+            at, size = at + verdicts.tried, size + 1
+        return at
 
     def _trial(
         self, text: str, batch: Sequence[Patch], base: Patch, *, survivors: int, all_suites: bool = False

@@ -389,3 +389,11 @@ def test_words_of_other_programs_are_no_verdicts() -> None:
         scratch.read_trial('done {"ok": false, "why": "the project is larger than 256 MiB"}')
         == "the project is larger than 256 MiB"
     )
+
+
+@pytest.mark.parametrize(("cpu_s", "counted"), [(16.0, 8.0), (6.0, 6.0), (1.0, 4.0)])
+def test_what_a_busy_machine_did_meanwhile_counts_half_at_most(cpu_s: float, counted: float) -> None:
+    told = f'trial {{"tried": 3, "s": 8.0}}\nbaseline {{"passed": 0, "of": 1}}\ndone {{"ok": true, "cpu_s": {cpu_s}}}'
+    verdicts = scratch.read_trial(told)
+    assert isinstance(verdicts, Verdicts)
+    assert verdicts.seconds == counted
