@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.bench.figures import Figure
+from agent_core.bench.scale import quick
 from lsp_server.bench.driver import Driven, driven
 from lsp_server.bench.server import Seen
 
@@ -18,6 +19,7 @@ DOCUMENT_BYTES = 5_000_000
 CHANGES = 300
 FILES, FOLDERS = 200_000, 4_000
 EVENTS = 50_000
+QUICK_SHARE = 40
 REST_S = 5.0
 SETTLE_S = 3.0
 """The watch on files begins a second after the start."""
@@ -149,11 +151,13 @@ async def _small(folder: Path) -> list[Figure]:
 async def _large(folder: Path) -> list[Figure]:
     root = folder / "large"
     root.mkdir()
-    folders = await asyncio.to_thread(plant, root, FILES, FOLDERS)
+    share = QUICK_SHARE if quick() else 1
+    files, folders_wanted, events_wanted = FILES // share, FOLDERS // share, EVENTS // share
+    folders = await asyncio.to_thread(plant, root, files, folders_wanted)
     async with driven(root, folder / "home-large") as server:
         await asyncio.sleep(SETTLE_S * 3)
-        found = await storm(server, folders, EVENTS)
-    tree, events = f"{FILES:,} files", f"{EVENTS:,} file events in {FILES:,} files"
+        found = await storm(server, folders, events_wanted)
+    tree, events = f"{files:,} files", f"{events_wanted:,} file events in {files:,} files"
     return [
         Figure(name="lsp: idle memory in a large tree", value=found.rest.rss_mb, unit="MB", note=tree),
         Figure(name="lsp: idle CPU in a large tree", value=found.rest.cpu_share * 100, unit="% of a core", note=tree),
