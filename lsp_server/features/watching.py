@@ -35,13 +35,20 @@ def register(server: LoopServer) -> None:
 
 async def _follow(server: LoopServer) -> None:
     await asyncio.sleep(BEGIN_S)
+    limit = MAX_FOLDERS
     while True:
         roots = server.roots
-        folders = await asyncio.to_thread(folders_of, roots)
+        folders = (await asyncio.to_thread(folders_of, roots))[:limit]
         if not folders:
             await server.wait_for_folders()
             continue
-        await _until_folders_change(server, roots, folders)
+        try:
+            await _until_folders_change(server, roots, folders)
+        except FileNotFoundError:
+            pass  # a folder went before it was watched
+        except OSError as error:
+            limit = max(1, len(folders) // 2)
+            log.warning("the system watches no %d folders (%s); %d from here on", len(folders), error, limit)
         await asyncio.sleep(SETTLE_S)
 
 
