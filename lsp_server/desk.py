@@ -52,6 +52,10 @@ class Desk:
     def sessions(self) -> Mapping[str, AnySession]:
         return self._process.sessions
 
+    def follows(self, session: str) -> bool:
+        """Whether this editor is told what happens in a session."""
+        return session in self._watched
+
     def session_of_turn(self, turn: str) -> AnySession:
         """Raises UsageError (`unknown_turn`)."""
         for session in self.sessions.values():

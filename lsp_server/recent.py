@@ -29,8 +29,9 @@ class Recent:
         if isinstance(event, ev.Plan | ev.TurnDiff | ev.Call | ev.Stages) and event.turn_id == self._turn:
             self._standing[type(event)] = event
 
-    def events(self) -> list[ev.AnyEvent]:
-        """The text of the running call so far, as if it came at once, then plan, diff and figures."""
-        text = "".join(self._pieces)
+    def events(self, *, text_too: bool) -> list[ev.AnyEvent]:
+        """The text of the running call so far, as if it came at once (`text_too`: for whoever did not get it), then
+        what replaces what was told before: plan, diff and figures."""
+        text = "".join(self._pieces) if text_too else ""
         begun = [ev.TextDelta(session_id=self._session, turn_id=self._turn, text=text)] if text else []
         return [*begun, *self._standing.values()]

@@ -238,8 +238,9 @@ def test_whoever_comes_late_is_told_how_things_stand() -> None:
     recent.put(Plan(session_id="s", turn_id="t", steps=(Step(text="old", status="pending"),)))
     recent.put(plan)
     recent.put(Plan(session_id="s", turn_id="an earlier turn", steps=()))
-    assert recent.events() == [TextDelta(session_id="s", turn_id="t", text="abc"), plan]
+    assert recent.events(text_too=True) == [TextDelta(session_id="s", turn_id="t", text="abc"), plan]
+    assert recent.events(text_too=False) == [plan]
     recent.note(updates.TextDone(turn="t", text="abcd"))
-    assert recent.events() == [plan]
+    assert recent.events(text_too=True) == [plan]
     recent.note(updates.TurnBegan(turn="t2", task="y"))
-    assert recent.events() == []
+    assert recent.events(text_too=True) == []
