@@ -3,6 +3,7 @@ status line and the health check."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import httpx
@@ -10,7 +11,7 @@ import httpx
 from tests.interaction.nvim.conftest import ANSWERS, Open, ready, start
 from tests.support.cli import environment
 from tests.support.lsp_puppet import Puppet, steps
-from tests.support.nvim import PLUGIN, editor, setup
+from tests.support.nvim import editor, run_lua, setup
 
 KEY = "sk-test-0123456789abcdef0123456789"
 
@@ -23,6 +24,14 @@ async def test_nothing_is_loaded_and_no_server_runs_before_it_is_asked_for(tmp_p
         assert await nv.lua("return vim.fn.exists(':Loopline')") == 2
         await nv.command("runtime plugin/loopline.lua")
         assert await nv.lua("return require('loopline').statusline()") == ""
+        command = [sys.executable, "-m", "agent_core", "lsp", "--stdio"]
+        await nv.lua("vim.g.loopline = { cmd = ... }", command)
+        await nv.command("Loopline open")
+        await nv.shows("Press i to say what to do", timeout_s=60)
+        assert await nv.until(
+            "return #vim.lsp.get_clients({ name = 'loopline', bufnr = vim.fn.bufnr('sums.py') }) == 1"
+        )
+        assert await nv.lua("return #vim.lsp.get_clients()") == 1
         await nv.quit()
 
 
@@ -174,6 +183,15 @@ async def test_stop_and_restart(opened: Open) -> None:
         await nv.quit()
 
 
-def test_the_guard_tells_older_editors() -> None:
-    source = (PLUGIN / "plugin" / "loopline.lua").read_text()
-    assert 'has("nvim-0.11")' in source and "vim.g.loaded_loopline" in source
+def test_an_older_editor_is_told_and_nothing_else_is_loaded(tmp_path: Path) -> None:
+    script = tmp_path / "old.lua"
+    script.write_text(
+        "local has = vim.fn.has\n"
+        "vim.fn.has = function(what) return what == 'nvim-0.11' and 0 or has(what) end\n"
+        "vim.notify = function(words) io.stdout:write(words) end\n"
+        "vim.cmd.runtime('plugin/loopline.lua')\n"
+        "vim.cmd('Loopline start something')\n"
+        "assert(not package.loaded.loopline)\n"
+    )
+    done = run_lua(script)
+    assert (done.returncode, done.stdout) == (0, "Loopline needs Neovim 0.11 or newer"), done.stderr

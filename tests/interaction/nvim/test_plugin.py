@@ -15,7 +15,7 @@ import pytest
 from agent_core.telemetry import display
 from lsp_server import protocol
 from lsp_server.settings import resolve
-from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, missing, run_lua
+from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, missing, nvim, run_lua
 
 UNIT = Path(__file__).parent / "unit"
 MAX_LINES = 400
@@ -101,6 +101,21 @@ def test_files_are_short_and_lua_understands_them(tmp_path: Path) -> None:
         path.name for path in _sources() if path.read_text().count("\n") > MAX_LINES and path.name != "protocol.lua"
     ]
     assert long == []
+
+
+def test_the_archive_is_a_package_for_the_editor(tmp_path: Path) -> None:
+    archive, start = tmp_path / "x-nvim.tar.gz", tmp_path / "pack" / "loopline" / "start"
+    subprocess.run([sys.executable, "extensions/package.py", "nvim", str(archive)], cwd=ROOT, timeout=60, check=True)
+    start.mkdir(parents=True)
+    with tarfile.open(archive) as files:
+        files.extractall(start, filter="data")
+    asked = ["exists(':Loopline')", "len(nvim_get_runtime_file('lsp/loopline.lua', v:true))"]
+    asked += ["len(getcompletion('loopline-opt', 'help'))"]
+    command = [str(nvim()), "--headless", "--clean", "--cmd", f"set packpath^={tmp_path}", "-c", "helptags ALL"]
+    command += ["-c", f"call writefile(map([{', '.join(asked)}], 'string(v:val)'), '{tmp_path}/said')", "-c", "qall!"]
+    subprocess.run(command, timeout=60, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+    exists, lsp, helps = map(int, (tmp_path / "said").read_text().split())
+    assert (exists, lsp) == (2, 1) and helps > 5
 
 
 def test_form() -> None:

@@ -135,6 +135,9 @@ function M.with(go)
     if link.server == "broken" then
       link.problem = nil
     end
+    if not vim.lsp.is_enabled(M.NAME) then
+      vim.lsp.enable(M.NAME) -- so that the server sees the files that are open
+    end
     require("loopline.life").start(link)
   end
 end

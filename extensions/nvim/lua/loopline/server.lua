@@ -51,22 +51,38 @@ function M.problem(client)
   end
 end
 
----@param bufnr integer
----@return string? root the folder that a buffer belongs to
-function M.root_of(bufnr)
-  local name = vim.api.nvim_buf_get_name(bufnr)
-  if name:match("^%a[%w+.-]+://") then
-    name = ""
-  end
+local FRESH_MS = 5000
+---@type table<string, {root?: string, at: integer}>
+local roots = {}
+
+---@param name string
+---@param cwd string
+---@return string?
+local function find_root(name, cwd)
   local found = name ~= "" and vim.fs.root(name, config.get().root_markers) or nil
   if found then
     return found
-  end
-  local cwd = vim.fs.normalize(vim.fn.getcwd())
-  if cwd == "/" or cwd == vim.fs.normalize("~") then
+  elseif cwd == "/" or cwd == vim.fs.normalize("~") then
     return nil
   end
   return (name == "" or vim.fs.relpath(cwd, vim.fs.normalize(name))) and cwd or nil
+end
+
+---The folder that a buffer belongs to. Status lines ask for it all the time, so an answer holds for a moment.
+---@param bufnr integer
+---@return string? root
+function M.root_of(bufnr)
+  local name, cwd = vim.api.nvim_buf_get_name(bufnr), vim.fs.normalize(vim.fn.getcwd())
+  if name:match("^%a[%w+.-]+://") then
+    name = ""
+  end
+  local key, now = name .. "\0" .. cwd, vim.uv.now()
+  local known = roots[key]
+  if not known or now - known.at > FRESH_MS then
+    known = { root = find_root(name, cwd), at = now }
+    roots[key] = known
+  end
+  return known.root
 end
 
 return M
