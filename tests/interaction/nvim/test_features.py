@@ -189,6 +189,7 @@ def test_an_older_editor_is_told_and_nothing_else_is_loaded(tmp_path: Path) -> N
         "local has = vim.fn.has\n"
         "vim.fn.has = function(what) return what == 'nvim-0.11' and 0 or has(what) end\n"
         "vim.notify = function(words) io.stdout:write(words) end\n"
+        "vim.g.loaded_loopline = nil -- it was loaded as what it is\n"
         "vim.cmd.runtime('plugin/loopline.lua')\n"
         "vim.cmd('Loopline start something')\n"
         "assert(not package.loaded.loopline)\n"
