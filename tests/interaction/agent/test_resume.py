@@ -20,6 +20,7 @@ from agent_core.runtime.connect import draw, transport_of
 from agent_core.runtime.host import HostOptions, host_session
 from agent_core.runtime.resume import as_it_was, read_header, roots_of
 from tests.support.cli import Done, environment, loopline, started
+from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.survivors import wait_until_none
 
 HEADER = SessionHeader(id="sess_1", created="", roots=("/w",), model="old", base_url="http://127.0.0.1:9/v1")
@@ -194,24 +195,36 @@ def _session_of(process: subprocess.Popen[str]) -> tuple[str, list[dict[str, Any
     return next(line["session"] for line in lines if line["type"] == "session"), lines
 
 
-def test_a_second_process_attaches_says_its_task_and_ends_as_the_turn_does(tmp_path: Path) -> None:
+async def test_a_second_process_attaches_says_its_task_and_ends_as_the_turn_does(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    env = environment(home)
     (tmp_path / "project").mkdir()
-    host = started("run", "talk", "-w", str(tmp_path / "project"), "--model", "scripted:slow", "--json", env=env)
-    session, _ = _session_of(host)
-    second: Done = loopline("run", "and this", "--resume", session, "--json", env=env)
-    rest, err = host.communicate(timeout=60)
-    assert host.returncode == second.code == 0, (err, second.err)
-    assert second.summary["status"] == "completed" and second.summary["calls"] >= 3
-    assert second.summary["connections"] == 1
+    async with puppet() as model:
+        env = puppet_env(home, model)
+        task = steps({"hold": "here", "text": "one"}, {"text": "two"})
+        host = started("run", task, "-w", str(tmp_path / "project"), "--json", env=env)
+        assert host.stdout is not None
+        await model.reached("here")
+        lines: list[dict[str, Any]] = []
+        while not lines or lines[-1]["type"] != "turn.started":
+            lines.append(json.loads(await asyncio.to_thread(host.stdout.readline)))
+        session = next(line["session"] for line in lines if line["type"] == "session")
+        second = asyncio.create_task(
+            asyncio.to_thread(loopline, "run", "and this", "--resume", session, "--json", env=env)
+        )
+        while lines[-1]["type"] != "input":
+            lines.append(json.loads(await asyncio.to_thread(host.stdout.readline)))
+        model.release("here")
+        said: Done = await second
+        rest, err = await asyncio.to_thread(host.communicate, timeout=60)
+    assert host.returncode == said.code == 0, (err, said.err)
+    assert (said.summary["status"], said.summary["calls"], said.summary["connections"]) == ("completed", 2, 1)
     ends = [line for line in map(json.loads, rest.splitlines()) if line["type"] == "turn.finished"]
-    assert [line for line in second.lines if line["type"] == "turn.finished"] == ends
-    assert any(line["type"] == "notice" and "attached to process" in line["text"] for line in second.lines)
+    assert [line for line in said.lines if line["type"] == "turn.finished"] == ends
+    assert any(line["type"] == "notice" and "attached to process" in line["text"] for line in said.lines)
     summary = json.loads(rest.splitlines()[-1])
     for figure in ("calls", "input_tokens", "output_tokens", "bytes_up"):
-        warm_up = 0 if figure != "bytes_up" else summary[figure] - second.summary[figure]
-        assert second.summary[figure] + warm_up == summary[figure]
+        warm_up = 0 if figure != "bytes_up" else summary[figure] - said.summary[figure]
+        assert said.summary[figure] + warm_up == summary[figure]
     assert wait_until_none(home, 5) == {}
 
 
