@@ -122,6 +122,11 @@ export interface Change {
   all: boolean;
 }
 
+/** How many model calls a turn made, as far as is known. */
+export function callsOf(turn: TurnState): number {
+  return Math.max(turn.stages?.calls ?? 0, turn.calls.length);
+}
+
 export function emptyApp(): AppState {
   return { host: { phase: 'looking', text: '' }, status: [], sessions: [], current: null, states: {} };
 }

@@ -1,5 +1,6 @@
 /** What the status bar says, and what its tooltip says of each number. Pure. */
 import type { Call } from '../protocol';
+import { callsOf } from './model';
 import type { AppState, TurnState } from './model';
 import { showCalls, showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
 
@@ -72,7 +73,7 @@ function ofHost(app: AppState): StatusText {
 function tooltip(app: AppState, turn: TurnState | undefined, call: Call | undefined, waiting: number): string {
   const lines = app.status.map((one) => `- ${one.category}: ${code(one.text)}`);
   if (turn !== undefined) {
-    lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${showCalls(turn.stages?.calls ?? turn.calls.length)}`);
+    lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${showCalls(callsOf(turn))}`);
   }
   if (call !== undefined) {
     lines.push(

@@ -1,4 +1,5 @@
 /** The top of the page: the server's state, sessions, the model, live numbers and the plan. */
+import { callsOf } from '../state/model';
 import { showCalls, showMs, showRate, showShare } from '../state/numbers';
 import { noModel, reuseMarker } from '../state/status_text';
 import type { PageCommand } from '../view/messages';
@@ -93,7 +94,7 @@ export class Head {
     const turn = figuresTurn(session);
     const call = turn?.calls.at(-1);
     this.live.hidden = turn === undefined;
-    if (turn === undefined || !this.changed('live', [call, running?.turnId, turn.stages?.calls])) return;
+    if (turn === undefined || !this.changed('live', [call, running?.turnId, callsOf(turn)])) return;
     const number = (name: string, value: string, what: string): HTMLElement =>
       h('span', { class: 'number', 'data-number': name, title: what }, value);
     fill(this.live,
@@ -102,7 +103,7 @@ export class Head {
       number('ttft', showMs(call?.ttftMs), 'time to the first token of this call'),
       number('cached', showShare(call?.cachedShare), 'share of the input tokens that the service had cached'),
       number('reuse', reuseMarker(call?.reuse), 'what the call built on'),
-      number('calls', showCalls(turn.stages?.calls ?? turn.calls.length), 'model calls of this turn'),
+      number('calls', showCalls(callsOf(turn)), 'model calls of this turn'),
       button('Breakdown', this.toggleBreakdown, { class: 'quiet', 'data-id': 'breakdown-button', 'aria-controls': 'breakdown' }));
   }
 
