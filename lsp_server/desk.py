@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agent_core.agent.approvals import Decision
 from agent_core.agent.archive import Archive, Entry, first_words
 from agent_core.agent.history import History
 from agent_core.agent.updates import Update
 from agent_core.clock import new_id
 from agent_core.config import load, runtime_dir, state_dir
-from agent_core.control.client import find_hosts
+from agent_core.control.client import ControlClient, Host, find_hosts
 from agent_core.control.lock import read_holder
 from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo
 from agent_core.errors import ConfigError, LooplineError, UsageError
@@ -248,12 +249,25 @@ class Desk:
         return protocol.SessionList(sessions=tuple(sorted(shown, key=lambda session: session.created, reverse=True)))
 
     async def _hosted_elsewhere(self) -> Mapping[str, SessionInfo]:
-        """What other processes say of the sessions that they host; those that do not answer in time are left out."""
+        """What other processes say of the sessions that they host."""
+        return {info.session: info for host in await self._hosts() for info in host.sessions}
+
+    async def _hosts(self) -> list[Host]:
+        """Other processes with sessions; those that do not answer in time are left out."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LOOK_S):
-                hosts = await find_hosts(runtime_dir(self._process.env))
-                return {info.session: info for host in hosts for info in host.sessions}
-        return {}
+                return await find_hosts(runtime_dir(self._process.env))
+        return []
+
+    async def answer_elsewhere(self, approval: str, decision: Decision) -> bool:
+        """Answer an approval of a session that is hosted elsewhere and not followed here; False if it is not open.
+        Raises ControlError."""
+        for host in await self._hosts():
+            if any(info.approval == approval for session in host.sessions for info in session.approvals):
+                async with ControlClient(host.path) as client:
+                    await client.answer(approval, decision)
+                return True
+        return False
 
     def described(self, session: AnySession, entry: Entry | None = None) -> protocol.Session:
         remote = isinstance(session, RemoteSession)

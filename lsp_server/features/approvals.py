@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from typing import TYPE_CHECKING, cast
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_core.agent import updates as up
 from agent_core.agent.approvals import Question
-from agent_core.control.messages import ApprovalInfo
+from agent_core.control.messages import ApprovalInfo, ControlError
 from agent_core.errors import LooplineError, UsageError
 from agent_core.tools.port import Kind
 from lsp_server.live import LiveSession
@@ -33,10 +34,22 @@ def register(server: LoopServer) -> None:
                 if session.answer(asked.approval_id, asked.decision):
                     return
             elif asked.approval_id in session.approvals:
-                await session.answer(asked.approval_id, asked.decision)
+                await told(session.answer(asked.approval_id, asked.decision))
                 return
-        if asked.approval_id not in closed:
+        if asked.approval_id in closed:
+            return
+        if not await told(server.desk.answer_elsewhere(asked.approval_id, asked.decision)):
             raise UsageError(f"there is no approval {asked.approval_id[:80]!r}", code="unknown_approval")
+        closed.append(asked.approval_id)
+
+    async def told(answering: Coroutine[Any, Any, bool | None]) -> bool | None:
+        """True as well if somebody else was quicker."""
+        try:
+            return await answering
+        except ControlError as error:
+            if error.code != "control_not_found":
+                raise
+            return True
 
     async def ask(remote: RemoteSession, info: ApprovalInfo) -> None:
         question = Question(

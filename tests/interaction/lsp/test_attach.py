@@ -75,6 +75,18 @@ async def test_an_approval_answered_in_one_disappears_in_the_other(pair: Pair, r
     await pair.other.command("loopline.approval.answer", answer)
 
 
+async def test_an_approval_is_answered_from_a_list_without_attaching(pair: Pair, root: Path) -> None:
+    started = await pair.host.command("loopline.turn.start", {"task": RUN})
+    opened = (await pair.host.event("approval.opened"))["approval"]
+    (there,) = (await pair.other.command("loopline.session.list", {}))["sessions"]
+    assert there["state"] == "elsewhere" and there["approvals"] == [opened]
+    answer = {"approvalId": opened["approvalId"], "decision": "allow"}
+    await pair.other.command("loopline.approval.answer", answer)
+    assert (await pair.host.event("turn.finished", turnId=started["turnId"]))["text"] == "end"
+    assert (root / "ran.txt").exists()
+    await pair.other.command("loopline.approval.answer", answer)  # twice is harmless
+
+
 async def test_a_question_that_comes_later_is_asked_in_both_and_answered_at_the_host(
     pair: Pair, root: Path, model: Puppet
 ) -> None:
