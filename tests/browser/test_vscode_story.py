@@ -42,7 +42,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
     project = copy_with(tmp_path / "inventory", bug)
     broken = tree(project)
     vscode.settings({"loopline.server.path": str(LOOPLINE)})
-    async with window(browser, vscode, project, "story") as editor:
+    async with window(browser, vscode, project, "story", viewport={"width": 1120, "height": 700}) as editor:
         view = await session_view(editor)
         await expect(editor.status()).to_contain_text("repair (no model)")
 

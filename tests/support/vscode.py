@@ -40,8 +40,10 @@ QUIET: dict[str, Any] = {
     "extensions.autoCheckUpdates": False,
     "extensions.autoUpdate": "off",
     "extensions.ignoreRecommendations": True,
+    "editor.cursorBlinking": "solid",
     "editor.minimap.enabled": False,
-    "git.openRepositoryInParentFolders": "never",
+    "git.enabled": False,
+    "workbench.reduceMotion": "on",
     "security.workspace.trust.enabled": False,
     "security.workspace.trust.startupPrompt": "never",
     "security.workspace.trust.banner": "never",
@@ -251,8 +253,8 @@ async def window(
     browser: Browser, server: CodeServer, folder: Path | None, name: str = "", **options: Any
 ) -> AsyncIterator[Window]:
     """A window on `folder` (None: an empty one). When a test fails its last picture is kept as `failed-<name>`."""
-    size = {"width": 1280, "height": 800}
-    context = await browser.new_context(viewport=size, reduced_motion="reduce", **options)  # type: ignore[arg-type]
+    plain = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+    context = await browser.new_context(**{**plain, **options})
     query = urlencode({"folder": str(folder)}) if folder is not None else "ew=true"
     page = await context.new_page()
     page.set_default_timeout(WAIT_MS)
