@@ -1,6 +1,6 @@
 """The editor in a terminal, as a person sees it: `tmux` shows it, and its screen is read and kept.
 
-With LOOPLINE_PICTURES=1 the pictures of the plugin's README are made anew from the same live session.
+With LOOPLINE_README_PICTURES=true the pictures of the plugin's README are made anew from the same live session.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.support.nvim import CACHE, PLUGIN, Nvim, init_file, missing, nvim, se
 from tests.support.sample import OTHER_BUGS, copy_with
 
 COLUMNS, LINES = 140, 40
-SCREENS = Path(os.environ.get("LOOPLINE_SCREENSHOTS", CACHE.parent / "screenshots"))
+SCREENS = Path(os.environ.get("LOOPLINE_SCREENSHOTS", CACHE.parent / "screenshots")) / "nvim"
 SEED = int(os.environ.get("LOOPLINE_SEED", "20261130"))
 STYLE = """
 vim.o.termguicolors, vim.o.number, vim.o.laststatus, vim.o.ruler = true, true, 3, false
@@ -76,9 +76,9 @@ class Screen:
             flags=re.DOTALL,
         )  # nothing is fetched to look at it
         SCREENS.mkdir(parents=True, exist_ok=True)
-        (SCREENS / f"nvim-{name}.txt").write_text(self.text())
-        (SCREENS / f"nvim-{name}.svg").write_text(picture)
-        if os.environ.get("LOOPLINE_PICTURES") == "1":
+        (SCREENS / f"{name}.txt").write_text(self.text())
+        (SCREENS / f"{name}.svg").write_text(picture)
+        if os.environ.get("LOOPLINE_README_PICTURES") == "true":
             (PLUGIN / "pictures").mkdir(exist_ok=True)
             (PLUGIN / "pictures" / f"{name}.svg").write_text(picture)
 

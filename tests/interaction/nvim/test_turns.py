@@ -157,6 +157,31 @@ async def test_review_rejects_single_changes_and_leaves_what_the_user_changed(op
         await nv.quit()
 
 
+async def test_rejecting_gives_a_file_its_very_bytes_back(opened: Open, root: Path) -> None:
+    """Line ends, byte order mark and a missing last line end, in files that are not open; open ones as well."""
+    before = {
+        "dos.txt": b"one\r\ntwo\r\nthree\r\n",
+        "bom.txt": b"\xef\xbb\xbfone\ntwo\nthree\n",
+        "bare.txt": b"one\ntwo\nthree",
+        "open.txt": b"one\r\ntwo\r\nthree\r\n",
+    }
+    for name, data in before.items():
+        (root / name).write_bytes(data)
+    async with opened("sums.py", "open.txt", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await nv.command("edit open.txt")
+        edits = [{"call": "edit", "args": {"path": name, "old": "two", "new": "2"}} for name in before]
+        await start(nv, steps(*edits, {"call": "shell", "args": {"command": "true"}}, {"text": "ok"}))
+        await nv.shows("✓ completed")
+        assert all(b"2" in (root / name).read_bytes() for name in before)
+        await nv.command("Loopline review")
+        await nv.shows("4 changes, 4 to decide", "loopline://review")
+        await nv.keys("X")
+        await nv.shows("4 changes, 0 to decide", "loopline://review")
+        assert {name: (root / name).read_bytes() for name in before} == before
+        await nv.quit()
+
+
 async def test_created_and_deleted_files_are_reviewed_as_a_whole(opened: Open, root: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: new.py\n+a = 1\n+b = 2\n*** Delete File: other.py\n*** End Patch\n"
     old = (root / "other.py").read_text()

@@ -5,7 +5,7 @@ local text = require("loopline.text")
 
 local M = {}
 
----@class loopline.Call_
+---@class loopline.Invocation
 ---@field words string All that follows the subcommand.
 ---@field args string[]
 ---@field bang boolean
@@ -15,7 +15,7 @@ local M = {}
 ---@field name string
 ---@field args? string
 ---@field words string
----@field run fun(link: loopline.Link, call: loopline.Call_)
+---@field run fun(link: loopline.Link, call: loopline.Invocation)
 ---@field complete? fun(link?: loopline.Link, lead: string): string[]
 ---@field offline? boolean It needs no server.
 

@@ -31,12 +31,13 @@ function M.write(bufnr)
   if vim.uv.fs_stat(name) and M.changed_outside(bufnr) then
     return false, "its file was changed by something else"
   end
-  local ignored = vim.o.eventignore
+  local ignored, fixes = vim.o.eventignore, vim.bo[bufnr].fixendofline
   vim.o.eventignore = ignored == "" and "BufWritePre" or ignored .. ",BufWritePre"
+  vim.bo[bufnr].fixendofline = false
   local ok, problem = pcall(vim.api.nvim_buf_call, bufnr, function()
     vim.cmd("silent lockmarks keepalt write")
   end)
-  vim.o.eventignore = ignored
+  vim.o.eventignore, vim.bo[bufnr].fixendofline = ignored, fixes
   return ok and not vim.bo[bufnr].modified, not ok and tostring(problem):gsub("^.-(E%d+:)", "%1") or nil
 end
 

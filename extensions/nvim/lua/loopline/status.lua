@@ -12,7 +12,6 @@ local M = {}
 ---@field call? loopline.Call The latest call of the running turn.
 ---@field model? string
 ---@field model_note? string What it is, if it is no model.
----@field connection? string
 
 ---@class loopline.StatusPart
 ---@field text string

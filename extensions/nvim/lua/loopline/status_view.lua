@@ -23,7 +23,6 @@ function M.of(link)
     call = turn and turn.figures,
     model = name or (session and session.model ~= "" and session.model or nil),
     model_note = note or (session and session.note),
-    connection = link.store.status.connection and link.store.status.connection.state,
   }
 end
 
