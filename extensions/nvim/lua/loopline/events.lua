@@ -163,18 +163,11 @@ end
 
 ON["call"] = function(_, session, event)
   local turn = state.turn_of(session, event.turnId)
-  for at = #turn.calls, 1, -1 do
-    if turn.calls[at].callId == event.callId then
-      turn.calls[at] = event
-      at = 0
-    end
-    if at == 0 then
-      break
-    end
+  local place = #turn.calls + 1
+  for at, call in ipairs(turn.calls) do
+    place = call.callId == event.callId and at or place
   end
-  if #turn.calls == 0 or turn.calls[#turn.calls].number < event.number then
-    table.insert(turn.calls, event)
-  end
+  turn.calls[place] = event
   turn.figures = latest(turn.figures, event)
   if turn.header and turn.status == "running" then
     turn.header.call = turn.figures

@@ -116,13 +116,14 @@ function M.touch(session, item)
   end
 end
 
+---A turn that is only heard of by its figures or its diff does not count as running.
 ---@param session loopline.SessionState
 ---@param id string
 ---@return loopline.TurnState
 function M.turn_of(session, id)
   local turn = session.turns[id]
   if not turn then
-    turn = { id = id, title = "", status = "running", calls = {} }
+    turn = { id = id, title = "", status = "unknown", calls = {} }
     session.turns[id] = turn
     session.order[#session.order + 1] = id
   end

@@ -225,3 +225,10 @@ test("what comes while a session is read follows after it, and no words twice", 
   told(store, event("text.done", { turnId = "t", text = "next one" }))
   eq(store.sessions.s.items[4].text, "next one")
 end)
+
+test("figures of a turn that is over do not make it run", function()
+  local store = state.new()
+  told(store, event("stages", { stagesMs = {}, calls = 1, running = false }), event("diff", { files = {} }))
+  told(store, event("call", { callId = "1", number = 1, status = "completed" }))
+  eq(state.running(store.sessions.s), nil)
+end)
