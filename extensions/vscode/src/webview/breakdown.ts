@@ -42,7 +42,7 @@ export class Breakdown {
     }
     fill(this.element,
       h('h2', {}, `${visible(turn.title || 'Turn')}: ${showMs(total)}`), bar,
-      h('ul', { class: 'legend' }, ...stages.map((stage) => h('li', { 'data-stage': stage.name },
+      h('ul', { class: 'legend' }, ...stages.map((stage) => h('li', { 'data-legend': stage.name },
         h('span', { class: 'key', 'aria-hidden': 'true' }), `${stage.label} `, h('span', { class: 'number' }, showMs(stage.ms))))),
       h('div', { class: 'wide', tabindex: 0 }, h('table', {},
         h('thead', {}, h('tr', {}, ...['call', 'ttft', 'time', 'in', 'cached', 'out', 'tok/s', 'chain'].map((name) => h('th', { scope: 'col' }, name)))),
