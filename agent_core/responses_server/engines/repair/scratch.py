@@ -38,7 +38,7 @@ class Survey:
     passed: int
     seconds: float
     usual_s: float
-    """What three quarters of the passing tests stay below."""
+    """Processor time that three quarters of the passing tests stay below."""
     slowest_s: float
     failures: tuple[Failure, ...]
     coverage: tuple[Coverage, ...]

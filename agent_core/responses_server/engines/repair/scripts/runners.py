@@ -169,10 +169,11 @@ class _Watcher:
 
     def __init__(self, report: Callable[[dict[str, Any]], None]) -> None:
         self.failure: dict[str, Any] | None = None
-        self.name, self.skipped, self.started = "", False, 0.0
+        self.name, self.skipped, self.started, self.worked = "", False, 0.0, 0.0
 
     def begin(self, name: str) -> None:
-        self.name, self.failure, self.skipped, self.started = name, None, False, time.perf_counter()
+        self.name, self.failure, self.skipped = name, None, False
+        self.started, self.worked = time.perf_counter(), time.process_time()
 
     def end(self) -> dict[str, Any]:
         outcome = "failed" if self.failure else "skipped" if self.skipped else "passed"
@@ -180,6 +181,7 @@ class _Watcher:
             "end": self.name,
             "outcome": outcome,
             "s": round(time.perf_counter() - self.started, 4),
+            "cpu_s": round(time.process_time() - self.worked, 4),
             "failure": self.failure,
         }
 
@@ -201,12 +203,13 @@ class _Result(unittest.TestResult):
         super().__init__()
         self.limit_s, self.report, self.around = limit_s, report, around
         self.failure: dict[str, Any] | None = None
-        self.outcome, self.started = "passed", 0.0
+        self.outcome, self.started, self.worked = "passed", 0.0, 0.0
         self.context: Any = _nothing()
 
     def startTest(self, test: Any) -> None:
         super().startTest(test)
-        self.failure, self.outcome, self.started = None, "passed", time.perf_counter()
+        self.failure, self.outcome = None, "passed"
+        self.started, self.worked = time.perf_counter(), time.process_time()
         self.report({"begin": test.id()})
         self.context = self.around(test.id()) if self.around else _nothing()
         self.context.__enter__()
@@ -215,8 +218,9 @@ class _Result(unittest.TestResult):
     def stopTest(self, test: Any) -> None:
         _start_timer(0)
         self.context.__exit__(None, None, None)
-        seconds = round(time.perf_counter() - self.started, 4)
-        self.report({"end": test.id(), "outcome": self.outcome, "s": seconds, "failure": self.failure})
+        clock_s, cpu_s = round(time.perf_counter() - self.started, 4), round(time.process_time() - self.worked, 4)
+        told = {"end": test.id(), "outcome": self.outcome, "s": clock_s, "cpu_s": cpu_s, "failure": self.failure}
+        self.report(told)
         super().stopTest(test)
 
     def _failed(self, test: Any, error: Any) -> None:

@@ -20,6 +20,7 @@ from agent_core.responses_server.engines.repair.edits.base import Candidate
 from agent_core.responses_server.engines.repair.scratch import Patch, Survey, Verdicts
 from agent_core.responses_server.engines.repair.source import Replacement
 from tests.support.repair_corpus import snapshot
+from tests.support.repair_tools import LEAN
 
 MODULE = '''\
 """A module whose edits touch bodies, defaults, constants, classes and decorated functions."""
@@ -122,7 +123,10 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(script: str, root: Path) -> str:
-    done = subprocess.run([sys.executable, "-"], input=script, text=True, cwd=root, capture_output=True, timeout=60)
+    environment = {**os.environ, **LEAN}
+    done = subprocess.run(
+        [sys.executable, "-"], input=script, text=True, cwd=root, env=environment, capture_output=True, timeout=100
+    )
     assert done.stderr == ""
     return done.stdout
 
@@ -145,7 +149,7 @@ def trial(
     settings: dict[str, object] = {
         "tests": tests, "test_args": [], "known": tests,
         "sources": {"pkg/mod.py": (root / "pkg" / "mod.py").read_text()},
-        "base": (), "patches": patches, "cold": cold or [], "limit_s": 0.3, "suite_limit_s": 0.3, "budget_s": 20.0,
+        "base": (), "patches": patches, "cold": cold or [], "limit_s": 0.3, "suite_limit_s": 0.3, "budget_s": 60.0,
         "survivors": 99, "all_suites": True,
     }  # fmt: skip
     script = scratch.trial_script(runner, [], **(settings | more))  # type: ignore[arg-type]
