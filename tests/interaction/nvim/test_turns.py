@@ -127,6 +127,33 @@ async def test_an_approval_waits_while_the_user_types_and_can_be_put_off(
         await nv.quit()
 
 
+async def test_a_question_that_was_answered_elsewhere_does_not_hold_up_the_next(
+    opened: Open, root: Path, model: Puppet
+) -> None:
+    """With a picker that stays open, as those of other plugins do."""
+    async with opened("sums.py") as nv:
+        await ready(nv)
+        await nv.lua(
+            """
+            vim.g.prompts, _G.pickers = {}, {}
+            vim.ui.select = function(items, options, done)
+              _G.pickers[#_G.pickers + 1] = function(at) done(items[at], at) end
+              vim.g.prompts = vim.list_extend(vim.g.prompts, { options.prompt })
+            end"""
+        )
+        shells = [{"call": "shell", "args": {"command": f"echo {word} >> made.txt"}} for word in ("one", "two")]
+        await start(nv, steps(*shells, {"text": "both"}))
+        await nv.until("return #vim.g.prompts == 1")
+        await nv.command("Loopline approve allow")
+        await nv.until("return #vim.g.prompts == 2")
+        await nv.lua("_G.pickers[1](3)")  # the first is still on screen, and is told to deny
+        await nv.said("that was answered elsewhere")
+        await nv.lua("_G.pickers[2](1)")
+        await nv.shows("✓ completed")
+        assert (root / "made.txt").read_text() == "one\ntwo\n"
+        await nv.quit()
+
+
 async def test_review_rejects_single_changes_and_leaves_what_the_user_changed(opened: Open, root: Path) -> None:
     async with opened("sums.py", server={"approve": "auto"}) as nv:
         await ready(nv)

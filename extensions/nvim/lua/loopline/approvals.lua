@@ -10,7 +10,7 @@ local M = {}
 
 local MAX_SHOWN = 800
 
----@type string? the id of the one that is asked just now
+---@type {link: loopline.Link, id: string}? the one that is asked just now
 local asking
 ---@type table<string, boolean> which were announced, and which are answered or put off: not to be asked again
 local told, settled = {}, {}
@@ -69,13 +69,15 @@ end
 ---@param link loopline.Link
 ---@param approval loopline.Approval
 function M.ask(link, approval)
-  asking = approval.approvalId
+  asking = { link = link, id = approval.approvalId }
   local shown = { prompt = M.words(approval), kind = "loopline_approval" }
   shown.format_item = function(choice)
     return choice.words
   end
   vim.ui.select(M.choices(approval), shown, function(choice)
-    asking = nil
+    if asking and asking.id == approval.approvalId then
+      asking = nil
+    end
     if not open(link, approval.approvalId) then
       client.notify("that was answered elsewhere, or is void")
     elseif choice and not choice.decision then
@@ -99,6 +101,9 @@ end
 ---@param link loopline.Link
 function M.consider(link)
   local waiting = link.store.approvals
+  if asking and not open(asking.link, asking.id) then
+    asking = nil -- answered elsewhere; whether its window closes is up to whoever shows it
+  end
   if #waiting == 0 or asking then
     return
   end
