@@ -75,7 +75,7 @@ async def test_long_texts_are_rendered_off_the_loop_and_equal() -> None:
 
 
 async def test_headers_are_kept_by_digest() -> None:
-    tools = read_tool_set(b'[{"type":"function","name":"read","parameters":{}}]', None)
+    tools = read_tool_set(b'[{"type":"function","name":"read","parameters":{}}]')
     renderer = Renderer(TOKENIZER)
     first = await renderer.header("be brief", tools)
     assert await renderer.header("be brief", tools) is first
