@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -71,6 +72,7 @@ def measure() -> Iterator[Figure]:
         alone = _small_calls(scale, served)
         busy = stack.enter_context(_role("busy", served, scale.busy))
         busy.heard()
+        yield _cpu_of_busy(scale, served)
         beside_busy = _small_calls(scale, served)
         with _role("large", served, scale.large_tokens) as large:
             large.heard()
@@ -104,6 +106,19 @@ def _idle_memory(scale: Scale, served: Served, stack: ExitStack) -> Iterator[Fig
         value=(talked - before) / scale.idle / 1000,
         unit="kB",
         note="with what its lane remembers: items, tokens, screen states",
+    )
+
+
+def _cpu_of_busy(scale: Scale, served: Served) -> Figure:
+    """Processor time says what a crowded machine's clock does not."""
+    start_s, before_s = time.monotonic(), served.cpu_s()
+    time.sleep(scale.seconds)
+    share = (served.cpu_s() - before_s) / (time.monotonic() - start_s)
+    return Figure(
+        name=f"capacity, processor time of {scale.busy} busy connections",
+        value=share * 100,
+        unit="% of a core",
+        note=f"{share / (scale.busy * TOKENS_PER_S) * 1e6:.0f} us for each delta if all came in time",
     )
 
 

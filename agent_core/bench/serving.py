@@ -29,6 +29,11 @@ class Served(msgspec.Struct, frozen=True):
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
+    def cpu_s(self) -> float:
+        """User and system time that it has taken."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 @contextmanager
 def serving(folder: Path, *options: str) -> Iterator[Served]:
