@@ -20,6 +20,7 @@ from tests.interaction.requirements import (
     http,
     lanes,
     mechanisms,
+    operation,
     process,
     settings,
     steering,
@@ -40,6 +41,7 @@ AREAS: tuple[ModuleType, ...] = (
     tools,
     http,
     mechanisms,
+    operation,
     process,
     clients,
 )

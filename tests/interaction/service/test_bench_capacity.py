@@ -35,6 +35,7 @@ def lines(count: int) -> asyncio.StreamReader:
     return reader
 
 
+@pytest.mark.rule("bench.true")
 async def test_idle_connections_talk_when_they_are_told_to(
     service: Running, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -44,6 +45,7 @@ async def test_idle_connections_talk_when_they_are_told_to(
     assert service.service.counters.connections["websocket"] == 4
 
 
+@pytest.mark.rule("bench.true")
 async def test_each_role_measures_its_calls(service: Running) -> None:
     found = {
         "small": await small(port_of(service), 1, lines(0)),
@@ -62,6 +64,7 @@ async def test_each_role_measures_its_calls(service: Running) -> None:
     assert isinstance(found["small"], Found)
 
 
+@pytest.mark.rule("bench.true")
 def test_texts_are_new_and_of_the_size_asked_for() -> None:
     texts = new_texts(100_000)
     assert sum(map(len, texts)) == pytest.approx(100_000 * CHARS_PER_TOKEN, rel=0.1)

@@ -14,6 +14,7 @@ from tests.support.service import running_service
 PLAN = Plan(calls=4, tokens=5, history_bytes=20_000, history_items=5)
 
 
+@pytest.mark.rule("bench.true")
 async def test_each_way_plays_the_whole_rollout(tmp_path: Path) -> None:
     file = tmp_path / "rollout.json"
     file.write_bytes(PLAN.rollout(0))
@@ -30,6 +31,7 @@ async def test_each_way_plays_the_whole_rollout(tmp_path: Path) -> None:
     assert found["rollout"].bytes_up < found["stored"].bytes_up < 2.5 * PLAN.history_bytes
 
 
+@pytest.mark.rule("bench.true")
 async def test_a_rollout_that_breaks_is_no_measurement(tmp_path: Path) -> None:
     file = tmp_path / "rollout.json"
     file.write_bytes(Plan(calls=2, tokens=5).rollout(0))

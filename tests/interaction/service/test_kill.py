@@ -9,6 +9,7 @@ import pytest
 from tests.support.service_kill import kill_once
 
 
+@pytest.mark.rule("ledger.whole")
 @pytest.mark.parametrize("seed", range(5))
 async def test_a_kill_under_load(tmp_path: Path, seed: int) -> None:
     verdict = await kill_once(tmp_path, seed)

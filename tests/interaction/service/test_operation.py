@@ -57,6 +57,7 @@ async def metrics(running: Running) -> str:
     return answer.text
 
 
+@pytest.mark.rule("keys.several")
 async def test_several_keys_each_by_its_name() -> None:
     keys = (ApiKey("alice", "k-a"), ApiKey("bob", "", sha256(b"k-b").hexdigest()))
     with running_service(api_keys=keys) as running:
@@ -74,6 +75,7 @@ async def on_loop_of(running: Running, query: str, *arguments: Any) -> Any:
     return await getattr(ledger, query)(*arguments)
 
 
+@pytest.mark.rule("limits.requests")
 async def test_requests_above_the_limit_over_http() -> None:
     with running_service(key_limits=KeyLimits(requests_per_minute=1)) as running:
         assert (await post(running)).status_code == 200
@@ -88,6 +90,7 @@ async def test_requests_above_the_limit_over_http() -> None:
         assert sample(await metrics(running), 'loopline_service_limited_total{key="test",limit="requests"}') == 2
 
 
+@pytest.mark.rule("limits.requests")
 async def test_requests_above_the_limit_over_websocket_are_told_in_their_lane() -> None:
     with running_service(key_limits=KeyLimits(requests_per_minute=1)) as running:
         async with connected(running) as socket:
@@ -99,6 +102,7 @@ async def test_requests_above_the_limit_over_websocket_are_told_in_their_lane() 
             assert 1 <= int(error["error"]["headers"]["retry-after"]) <= 60
 
 
+@pytest.mark.rule("limits.requests")
 async def test_questions_about_a_context_count_as_requests() -> None:
     with running_service(key_limits=KeyLimits(requests_per_minute=1)) as running:
         async with http_client(running) as client:
@@ -107,6 +111,7 @@ async def test_questions_about_a_context_count_as_requests() -> None:
     assert statuses == [200, 429, 429]
 
 
+@pytest.mark.rule("limits.connections")
 async def test_connections_above_the_limit_are_refused_before_the_upgrade() -> None:
     with running_service(key_limits=KeyLimits(connections=1)) as running:
         async with connected(running) as socket:
@@ -125,6 +130,7 @@ async def test_connections_above_the_limit_are_refused_before_the_upgrade() -> N
             await socket.response(input="go")
 
 
+@pytest.mark.rule("limits.tokens")
 async def test_tokens_of_a_response_count_before_its_client_can_ask_again() -> None:
     with running_service(key_limits=KeyLimits(tokens_per_minute=30)) as running:
         async with connected(running) as socket:
@@ -136,6 +142,7 @@ async def test_tokens_of_a_response_count_before_its_client_can_ask_again() -> N
         assert (await post(running)).status_code == 429
 
 
+@pytest.mark.rule("limits.tokens")
 async def test_who_leaves_early_does_not_go_free(tmp_path: Path) -> None:
     rollout = {"steps": [{"output": [{"text": "a " * 60}, {"pause_ms": 60_000}, {"text": "b"}]}]}
     with playing(tmp_path, rollout, key_limits=KeyLimits(tokens_per_minute=50)) as running:
@@ -147,6 +154,7 @@ async def test_who_leaves_early_does_not_go_free(tmp_path: Path) -> None:
         assert (await post(running)).status_code == 429
 
 
+@pytest.mark.rule("limits.engine")
 async def test_a_pause_that_an_engine_asks_for_reaches_the_client() -> None:
     body = {"error": {"message": "slowly", "code": None, "type": "x"}}
     async with upstream(chat=Answer(429, body=body, headers={"Retry-After": "7"})) as far:
@@ -160,6 +168,7 @@ async def test_a_pause_that_an_engine_asks_for_reaches_the_client() -> None:
     assert getattr(exception, "retry_after_s", None) == 7.0
 
 
+@pytest.mark.rule("metrics.told")
 async def test_metrics_want_a_key_and_tell_what_happened() -> None:
     with running_service() as running:
         async with httpx.AsyncClient() as client:
@@ -187,6 +196,7 @@ async def eventually_metrics(running: Running, name: str) -> str:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.rule("metrics.told")
 async def test_probes_need_no_key() -> None:
     with running_service() as running:
         await eventually(lambda: running.service.pipeline.tokenizer.loaded)
@@ -205,6 +215,7 @@ async def test_probes_need_no_key() -> None:
             assert (await client.get(f"{running.url}/healthz")).status_code == 200
 
 
+@pytest.mark.rule("ledger.whole")
 async def test_every_way_to_end_is_in_the_ledger(tmp_path: Path) -> None:
     steps = [{"output": [{"text": "a b c d"}], "tokens_per_s": 1_000_000}]
     failing = [{"output": [{"text": "a "}, {"fail": {"code": "engine_failed", "message": "x"}}]}]
@@ -228,6 +239,7 @@ async def test_every_way_to_end_is_in_the_ledger(tmp_path: Path) -> None:
                 assert found.output_tokens == 4
 
 
+@pytest.mark.rule("ledger.whole")
 async def test_a_response_has_its_price() -> None:
     prices = {"scripted": {"input": 2.0, "output": 10.0}}
     with running_service(prices=prices) as running:
@@ -238,6 +250,7 @@ async def test_a_response_has_its_price() -> None:
     assert found.cost_nano == usage["input_tokens"] * 2_000 + usage["output_tokens"] * 10_000
 
 
+@pytest.mark.rule("ledger.first")
 async def test_a_refused_request_is_no_admitted_response() -> None:
     with running_service() as running:
         async with connected(running) as socket:
@@ -245,6 +258,7 @@ async def test_a_refused_request_is_no_admitted_response() -> None:
         assert await on_loop_of(running, "totals") == {}
 
 
+@pytest.mark.rule("ledger.first")
 async def test_nothing_is_answered_that_could_not_be_accounted_for(tmp_path: Path) -> None:
     (tmp_path / "ledger.intents").write_text("in the way of the folder")
     with running_service(state_dir=tmp_path) as running:
@@ -259,6 +273,7 @@ async def test_nothing_is_answered_that_could_not_be_accounted_for(tmp_path: Pat
         assert answer.status_code == 200
 
 
+@pytest.mark.rule("end.settled")
 async def test_a_signal_settles_what_ran(tmp_path: Path) -> None:
     state = tmp_path / "state"
     rollout = tmp_path / "rollout.json"
@@ -278,6 +293,7 @@ async def test_a_signal_settles_what_ran(tmp_path: Path) -> None:
     assert list((state / "ledger.intents").iterdir()) == []
 
 
+@pytest.mark.rule("end.settled")
 async def test_a_signal_lets_a_stream_over_http_end(tmp_path: Path) -> None:
     rollout = tmp_path / "rollout.json"
     rollout.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 300}, {"text": "b"}]}]}))
@@ -293,6 +309,7 @@ async def test_a_signal_lets_a_stream_over_http_end(tmp_path: Path) -> None:
         assert await child.ended() == 0
 
 
+@pytest.mark.rule("log.lines")
 async def test_the_log_has_a_line_per_response_and_nothing_that_was_said(tmp_path: Path) -> None:
     async with child_service(tmp_path, log_level="info", state_dir=tmp_path / "state") as child:
         async with connected(child.running) as socket:
