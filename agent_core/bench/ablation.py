@@ -2,7 +2,7 @@
 
 One service per variant (`serve --without …`), all alive at the same time and called in turn, over HTTP with the whole
 history and over WebSocket with deltas, at 10,000 and 100,000 tokens of history. Every call re-sends 18 kB of tools and
-instructions, as Codex does. Of latencies the lower quartile is told, of CPU times the median. Responses are stored (in
+instructions, as Codex does. Of latencies the lower decile is told, of CPU times the median. Responses are stored (in
 memory), so that a service without lane state finds them there.
 """
 

@@ -2,7 +2,7 @@
 
 WebSocket lanes, stateless HTTP with and without the cache of rendered texts, and a bare socket server that plays the
 same events, all in one run, call by call in turn. The model answers at once, so what is left is the service's own work.
-Of latencies the lower quartile is told, of CPU times the median: who else runs on the machine delays most of the calls.
+Of latencies the lower decile is told, of CPU times the median: who else runs on the machine delays most of the calls.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
     """`rounds`: calls of each lane. `http_rounds`: rounds in which HTTP is called too."""
 
     histories: tuple[int, ...] = (10_000, 100_000, 1_000_000)
-    rounds: int = 60
+    rounds: int = 100
     http_rounds: int = 10
 
 

@@ -203,6 +203,6 @@ def in_turn(rng: random.Random, names: list[str], rounds: int) -> Iterator[str]:
 
 
 def typical(costs: list[Cost], what: str) -> float:
-    """The median of a CPU time, the lower quartile of a latency: the rest of the machine can only add to that."""
+    """The median of a CPU time, the lowest tenth of a latency: the rest of the machine can only add to that."""
     values = sorted(getattr(cost, what) for cost in costs)
-    return float(statistics.median(values) if "cpu" in what else values[len(values) // 4])
+    return float(statistics.median(values) if "cpu" in what else values[len(values) // 10])
