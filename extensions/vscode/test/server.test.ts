@@ -10,7 +10,7 @@ import { findServer } from '../src/server/find';
 import { asleep, live } from '../src/server/lifecycle';
 import type { Happening, Life } from '../src/server/lifecycle';
 import { installArguments, pythonFits, wheelAmong } from '../src/server/python';
-import { startServer } from '../src/server/process';
+import { serverEnvironment, startServer } from '../src/server/process';
 import { fit, readVersion } from '../src/server/version';
 
 const WANTED = { major: 0, minor: 1, patch: 2 };
@@ -165,6 +165,10 @@ test('servers on this machine are asked for their version, in order', async () =
     const none = await findServer({ ...around, setting: '', trusted: false }, WANTED);
     assert.ok(none.kind === 'none' && none.reason === 'missing');
   });
+});
+
+test('what the editor set for itself is not handed on', () => {
+  assert.deepEqual(serverEnvironment({ PATH: '/bin', ELECTRON_RUN_AS_NODE: '1', VSCODE_IPC_HOOK: 'x' }), { PATH: '/bin' });
 });
 
 test('a server that ends says how, and one that does not end is made to', async () => {

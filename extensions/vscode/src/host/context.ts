@@ -82,7 +82,7 @@ export async function mentions(query: string): Promise<Mention[]> {
   return [...unique([...matching, ...files]).slice(0, MAX_OFFERED).map(fileMention), ...symbols.slice(0, MAX_OFFERED)];
 }
 
-export function shownPath(uri: vscode.Uri): string {
+function shownPath(uri: vscode.Uri): string {
   return uri.scheme === 'file' ? vscode.workspace.asRelativePath(uri) : uri.path;
 }
 

@@ -66,7 +66,13 @@ export class Reviewer implements vscode.Disposable {
 
   /** Without a URI: all files; without a hunk: the whole file. */
   async decide(action: 'accept' | 'reject', uri: string | null, hunk: number | null): Promise<void> {
+    const meant = this.shown.find((file) => file.uri === uri)?.hunks[hunk ?? -1];
     await this.queue(async () => {
+      const found = this.shown.find((file) => file.uri === uri)?.hunks[hunk ?? -1];
+      if (JSON.stringify(found) !== JSON.stringify(meant)) {
+        void vscode.window.setStatusBarMessage('Loopline: the file changed; choose again', 3_000);
+        return;
+      }
       for (const one of uri === null ? this.shown.map((file) => file.uri) : [uri]) {
         if (action === 'accept') this.book.accept(one, hunk);
         else await this.reject(one, hunk);

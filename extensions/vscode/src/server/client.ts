@@ -121,7 +121,7 @@ export class Client {
 }
 
 /** What is set now, as far as it counts. */
-export function currentSettings(): ServerSettings {
+function currentSettings(): ServerSettings {
   const section = vscode.workspace.getConfiguration('loopline');
   const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
   return serverSettings((key) => section.inspect(key) ?? {}, vscode.workspace.isTrusted, folders);

@@ -36,7 +36,7 @@ export function run(
 ): Promise<{ printed?: string; failure?: string }> {
   return new Promise((resolve) => {
     const settings = {
-      timeout: options.timeoutMs ?? ASK_MS, maxBuffer: 4 << 20, cwd: homedir(), encoding: 'utf8' as const,
+      timeout: options.timeoutMs ?? ASK_MS, maxBuffer: 4 << 20, cwd: '/', encoding: 'utf8' as const,
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     };
     execFile(command, [...args], settings, (error, stdout, stderr) => {

@@ -4,7 +4,6 @@
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { homedir } from 'node:os';
 
 /** How long a turn goes on with nobody there, in seconds. */
 const LINGER_S = 60;
@@ -18,9 +17,14 @@ export interface ServerProcess {
   kill(): Promise<void>;
 }
 
+/** Without what the editor set for its own processes, which commands of the agent would inherit. Pure. */
+export function serverEnvironment(given: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !/^(VSCODE|ELECTRON)_/.test(name)));
+}
+
 export function startServer(command: string, log: (line: string) => void): ServerProcess {
   const args = ['lsp', '--stdio', '--linger-s', String(LINGER_S)];
-  const child = spawn(command, args, { cwd: homedir(), detached: true, stdio: 'pipe', env: { ...process.env } });
+  const child = spawn(command, args, { cwd: '/', detached: true, stdio: 'pipe', env: serverEnvironment(process.env) });
   let last = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => {

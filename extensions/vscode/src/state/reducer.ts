@@ -41,11 +41,11 @@ export function reduce(app: AppState, event: AppEvent): Change {
 }
 
 /** A session's state, begun if it is new. */
-export function sessionOf(app: AppState, sessionId: string): SessionState {
+function sessionOf(app: AppState, sessionId: string): SessionState {
   return (app.states[sessionId] ??= emptySession(sessionId));
 }
 
-export function turnOf(session: SessionState, turnId: string): TurnState {
+function turnOf(session: SessionState, turnId: string): TurnState {
   let turn = session.turns.findLast((one) => one.turnId === turnId);
   if (turn === undefined) {
     turn = { turnId, title: '', status: 'queued', calls: [], plan: [], files: [] };

@@ -1,7 +1,7 @@
 /** Where the time of a turn went: its five stages as one bar, and its calls. */
 import { showCount, showMs, showRate, showShare } from '../state/numbers';
 import { reuseMarker } from '../state/status_text';
-import { STAGES, stagesOf } from './stages';
+import { stagesOf } from './stages';
 import { button, fill, h } from './dom';
 import { figuresTurn, shownSession } from './page';
 import type { Page } from './page';
@@ -52,5 +52,3 @@ export class Breakdown {
       close);
   }
 }
-
-export { STAGES };

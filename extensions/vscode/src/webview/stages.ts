@@ -1,7 +1,7 @@
 /** The five stages of a turn, in their fixed order. Pure. */
 import type { Stages } from '../protocol';
 
-export const STAGES = [
+const STAGES = [
   ['inference', 'inference'],
   ['client_tool', 'tools'],
   ['api_overhead', 'overhead'],

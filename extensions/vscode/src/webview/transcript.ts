@@ -8,7 +8,7 @@ import { drawItem, refreshItem } from './items';
 import { shownSession } from './page';
 import type { Page } from './page';
 
-export const CHUNK = 20;
+const CHUNK = 20;
 const MARGIN_PX = 1_200;
 const GUESS_PX = 44;
 const AT_END_PX = 40;
