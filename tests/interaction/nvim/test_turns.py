@@ -209,6 +209,28 @@ async def test_rejecting_gives_a_file_its_very_bytes_back(opened: Open, root: Pa
         await nv.quit()
 
 
+async def test_changes_of_an_earlier_editor_are_reviewed(opened: Open, root: Path) -> None:
+    before = (root / "other.py").read_bytes()
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        edit = {"call": "edit", "args": {"path": "other.py", "old": "x4 = 4\n", "new": "x4 = 44\n"}}
+        await start(nv, steps(edit, {"text": "ok"}))
+        await nv.shows("✓ completed")
+        session = await nv.lua("return require('loopline.client').here().store.current")
+        await nv.quit()
+    async with opened("sums.py", server={"approve": "auto"}) as nv:
+        await ready(nv)
+        await nv.lua("local link = require('loopline.client').here() "
+                     "require('loopline.sessions').resume(link, ...)", session)  # fmt: skip
+        await nv.until("return require('loopline.client').here().store.current ~= nil")
+        await nv.command("Loopline review")
+        await nv.shows("1 change, 1 to decide", "loopline://review")
+        await nv.keys("X")
+        await nv.shows("1 change, 0 to decide", "loopline://review")
+        assert (root / "other.py").read_bytes() == before
+        await nv.quit()
+
+
 async def test_created_and_deleted_files_are_reviewed_as_a_whole(opened: Open, root: Path) -> None:
     patch = "*** Begin Patch\n*** Add File: new.py\n+a = 1\n+b = 2\n*** Delete File: other.py\n*** End Patch\n"
     old = (root / "other.py").read_text()

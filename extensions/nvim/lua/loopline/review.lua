@@ -316,11 +316,45 @@ function M.close()
   end
 end
 
+---What the latest turn of a session did, where nobody here watched it.
+---@param link loopline.Link
+---@param session loopline.SessionState
+---@param done fun()
+local function fetch(link, session, done)
+  local id = session.order[#session.order]
+  if not id then
+    client.notify("the session changed no file yet")
+    return
+  end
+  client.request(link, "loopline/turn.changes", { sessionId = session.id, turnId = id }, function(answer)
+    local files = {}
+    for _, file in ipairs(answer.files or {}) do
+      if file.diff and file.diff ~= "" then
+        local shown = { path = file.path, uri = file.uri, diff = file.diff }
+        shown.added, shown.removed = file.added or 0, file.removed or 0
+        files[#files + 1] = shown
+      end
+    end
+    if #files == 0 then
+      client.notify("the latest turn left no change")
+      return
+    end
+    state.turn_of(session, id).diff = state.add(session, { kind = "diff", turn = id, files = files })
+    client.tell("changed", link)
+    done()
+  end)
+end
+
 ---@param link loopline.Link
 function M.open(link)
   local session = state.current(link.store)
-  if not session or not files_of(session) then
-    client.notify("the session changed no file yet")
+  if not session then
+    client.notify("there is no session yet")
+    return
+  elseif not files_of(session) then
+    fetch(link, session, function()
+      M.open(link)
+    end)
     return
   end
   local buf = current and api.nvim_buf_is_valid(current.buf) and current.buf or api.nvim_create_buf(false, true)
