@@ -65,7 +65,7 @@ async def test_words_and_numbers_come_while_the_model_speaks(
         await editor.status().click()
         for stage in ("inference", "tools", "overhead", "approval", "other"):
             await expect(view.frame.locator("#breakdown")).to_contain_text(stage)
-        await expect(view.frame.locator('#breakdown [data-stage="inference"]')).to_be_visible()
+        await expect(view.frame.locator('#breakdown [data-stage="inference"]').first).to_be_visible()
         await expect(view.frame.locator("#breakdown tr[data-call]")).to_have_count(2)
         await editor.picture("breakdown")
 
