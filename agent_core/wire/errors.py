@@ -51,6 +51,7 @@ CODES: dict[str, CodeRule] = {
     "invalid_tool_schema": CodeRule(400, _REQUEST, Retry.NEVER, "tools"),
     "malformed_tool_arguments": CodeRule(502, _SERVER, Retry.NEVER),
     "rollout_mismatch": CodeRule(500, _SERVER, Retry.NEVER),
+    "rollout_timeout": CodeRule(504, _SERVER, Retry.NEVER),
     "rollout_unconsumed": CodeRule(500, _SERVER, Retry.NEVER),
     "rollout_unexpected_call": CodeRule(500, _SERVER, Retry.NEVER),
     "tool_choice_broken": CodeRule(500, _SERVER, Retry.NEVER),
