@@ -50,7 +50,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
         await view.say("make the tests pass")
         await expect(view.approvals()).to_contain_text("checks")
         await expect(editor.status()).to_contain_text(LIVE)
-        await editor.picture("story-1-approval", readme="approval")
+        await editor.picture("story-1-approval")
         assert await view.violations() == []
         await view.answer("Allow")
         await expect(view.tools("checks").first).to_have_attribute("data-status", "ok")

@@ -193,6 +193,13 @@ class Window:
             return
         raise AssertionError(f"the quick input has no {row!r} for {text!r}")
 
+    async def enter(self, prompt: str, text: str) -> None:
+        """Answer the question that the editor asks with `prompt`."""
+        box = self.page.locator(".quick-input-widget", has_text=prompt)
+        await expect(box).to_be_visible()
+        await box.locator("input.input").fill(text)
+        await self.page.keyboard.press("Enter")
+
     async def go_to_line(self, line: int) -> None:
         await self.page.keyboard.press("Control+G")
         entry = self.page.locator(".quick-input-widget input.input")

@@ -29,9 +29,13 @@ HOSTILE = """# Done
 
 
 class StreamingPuppet(Puppet):
-    """Besides the steps of `Puppet`: {"stream": TEXT} and {"stream": TEXT, "hold": KEY}, which stops half-way."""
+    """Besides the steps of `Puppet`: {"stream": TEXT} and {"stream": TEXT, "hold": KEY}, which stops half-way, and in
+    any step "after": KEY, which begins it when the test says so."""
 
     async def _step(self, peer: Peer, response: str, step: Json) -> None:
+        if "after" in step:
+            self._gate(self._reached, step["after"]).set()
+            await self._wait(peer, step["after"])
         if "stream" not in step:
             await super()._step(peer, response, step)
             return
