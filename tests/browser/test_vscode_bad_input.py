@@ -19,7 +19,7 @@ from tests.support.vscode_scenes import LOOPLINE, read_only_server, server_scrip
 from tests.support.vscode_view import opened_view, session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

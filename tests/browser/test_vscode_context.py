@@ -16,7 +16,7 @@ from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 MANY, AT_ONCE = 5_000, 250
 FRAME_MS = 60.0

@@ -17,7 +17,7 @@ from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import View, opened_view, session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 ACTIVE = "script, img, iframe, object, embed, style, link, form, svg, base, video, audio"
 SCRIPT = "<img src=x onerror='window.owned=true'><script>window.owned=true</script>"

@@ -14,7 +14,7 @@ from tests.support.vscode_scenes import small_project
 from tests.support.vscode_view import opened_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 INSTALL_MS = 300_000
 

@@ -17,7 +17,7 @@ from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import opened_view, session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 KEY = "sk-" + "only-for-this-test-7319"
 

@@ -16,7 +16,7 @@ from tests.support.vscode_scenes import LOOPLINE
 from tests.support.vscode_view import session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 ADD = "*** Begin Patch\n*** Add File: new.py\n+y = 1\n*** End Patch\n"
 LINES = [f"line_{number} = {number}" for number in range(60)]

@@ -22,7 +22,7 @@ from tests.support.vscode_scenes import LOOPLINE, seed
 from tests.support.vscode_view import View, session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 LIVE = re.compile(r"[\d,.]+ tok/s · [\d,.]+ m?s · (\d+ %|–)")
 CALM = re.compile(r"repair \(no model\) · [\d,.]+ m?s · \d+ % ⟲")

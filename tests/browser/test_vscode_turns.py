@@ -18,7 +18,7 @@ from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import session_view
 from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 WORDS = " ".join(f"word-{number}" for number in range(120))
 NUMBERS = re.compile(r"[\d,]+(\.\d+)? tok/s · [\d,.]+ m?s · (\d+ %|–)")

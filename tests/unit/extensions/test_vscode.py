@@ -16,7 +16,7 @@ EXTENSION = ROOT / "extensions" / "vscode"
 MODULES = "extensions/vscode/node_modules/.package-lock.json"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_pure_modules_on_node() -> None:
     if shutil.which("npm") is None or shutil.which("make") is None:
         missing("no npm and make for the extension's unit tests")
