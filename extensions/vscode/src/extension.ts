@@ -75,7 +75,7 @@ export function activate(context: vscode.ExtensionContext): void {
       if (events.some((event) => event.type === 'local.show')) void context.workspaceState.update(LAST, state.app.current);
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => servers.start()),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => trusted(servers)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => trusted(servers, state.busy)),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration('loopline.server')) servers.restart();
       else if (event.affectsConfiguration('loopline')) servers.client?.settingsChanged();
@@ -90,10 +90,13 @@ export function activate(context: vscode.ExtensionContext): void {
   servers.start();
 }
 
-/** A server that runs is told by its settings; without one there may now be one to start. */
-function trusted(servers: ServerManager): void {
-  if (servers.client === undefined) servers.restart();
-  else servers.client.settingsChanged();
+/**
+ * The server is started anew, as the folder may hold one now, and as what it is first told counts as the user's word. One
+ * that works is only told.
+ */
+function trusted(servers: ServerManager, busy: boolean): void {
+  if (busy) servers.client?.settingsChanged();
+  else servers.restart();
 }
 
 export async function deactivate(): Promise<void> {

@@ -124,10 +124,12 @@ export class Reviewer implements vscode.Disposable {
   }
 
   private async undone(paths: readonly string[]): Promise<void> {
-    for (const uri of this.book.uris()) await this.read(uri);
+    const before = this.book.uris();
+    for (const uri of before) await this.read(uri);
     this.book.undone(paths);
     for (const uri of this.book.uris()) this.bases.fire(baseUri(uri));
     this.tell();
+    await closeDiffs(before.filter((uri) => !this.book.has(uri)));
   }
 
   private async reject(uri: string, hunk: number | null): Promise<void> {
@@ -186,6 +188,14 @@ export class Reviewer implements vscode.Disposable {
 
 function baseUri(uri: string): vscode.Uri {
   return vscode.Uri.from({ scheme: SCHEME, path: vscode.Uri.parse(uri).path, query: uri });
+}
+
+/** Closes the diff editors of files that are no longer reviewed. */
+async function closeDiffs(uris: readonly string[]): Promise<void> {
+  const gone = new Set(uris.map((uri) => baseUri(uri).toString()));
+  const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs)
+    .filter(({ input }) => input instanceof vscode.TabInputTextDiff && gone.has(input.original.toString()));
+  if (tabs.length > 0) await vscode.window.tabGroups.close(tabs, true);
 }
 
 /** Resource, left and right. */

@@ -115,7 +115,7 @@ function approval(item: ApprovalItem, page: Page): HTMLElement {
   const what = asked.kind === 'command' ? 'run' : 'use';
   const question = h('div', {},
     h('p', {}, `Loopline wants to ${what} `, h('b', {}, visible(asked.name))),
-    h('pre', { tabindex: 0, 'aria-label': 'What is asked for' }, visible(asked.subject)),
+    asked.subject !== asked.name && h('pre', { tabindex: 0, 'aria-label': 'What is asked for' }, visible(asked.subject)),
     asked.rule !== undefined && asked.rule !== '' && h('p', { class: 'rule' }, visible(asked.rule)));
   const group = h('div', {
     class: 'approval', role: 'group', 'aria-label': `Approval: ${asked.name}`, 'data-approval': asked.approvalId,
@@ -125,7 +125,7 @@ function approval(item: ApprovalItem, page: Page): HTMLElement {
     const line = h('summary', { 'data-id': `decided-${item.key}` },
       h('span', { class: 'sign', 'aria-hidden': 'true' }, item.decision === 'allow' || item.decision === 'always' ? '✓' : '⊘'),
       h('span', { class: 'decided' }, DECIDED[item.decision] ?? item.decision), h('span', { class: 'name' }, visible(asked.name)),
-      h('span', { class: 'subject' }, visible(asked.subject.split('\n', 1)[0] ?? '')));
+      h('span', { class: 'subject' }, asked.subject === asked.name ? '' : visible(asked.subject.split('\n', 1)[0] ?? '')));
     group.append(h('details', { class: 'tool' }, line, h('div', { class: 'body' }, question)));
     return group;
   }
