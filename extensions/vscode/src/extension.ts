@@ -12,6 +12,7 @@ import { Reviewer } from './host/review';
 import { statusBar } from './host/status_bar';
 import { Store } from './host/store';
 import { notifyWaiting } from './host/waiting';
+import type { TurnChanges } from './protocol';
 import type { Client } from './server/client';
 import { OwnServer } from './server/install';
 import { ServerManager } from './server/manager';
@@ -31,7 +32,9 @@ export function activate(context: vscode.ExtensionContext): void {
   const own = new OwnServer(context.globalStorageUri.fsPath, vscode.Uri.joinPath(context.extensionUri, 'server').fsPath, version);
   const actions = new Actions(state, () => manager?.client);
   const selection = new SelectionContext((shown) => view.post({ type: 'selection', selection: shown }));
-  const reviewer = new Reviewer(state, (files) => view.post({ type: 'review', files }));
+  const changesOf = async (sessionId: string, turnId: string): Promise<TurnChanges | undefined> =>
+    await manager?.client?.request('loopline/turn.changes', { sessionId, turnId }).catch(() => undefined);
+  const reviewer = new Reviewer(state, changesOf, (files) => view.post({ type: 'review', files }));
   const around = { store: state, actions, selection, review: reviewer, view: () => view };
   const beside = { review: () => reviewer.files, selection: () => selection.current };
   const view: SessionView = new SessionView(context.extensionUri, state, beside, (message) => void serve(message, around));

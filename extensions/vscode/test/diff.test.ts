@@ -173,6 +173,29 @@ test('a file whose diff was cut between hunks is named, and not taken back wrong
   assert.deepEqual(book.files(), []);
 });
 
+test('when a turn ends, the server says what the files were before it', () => {
+  const file = { path: 'a', uri: URI, existed: true, exists: true, before: BEFORE, after: AFTER, added: 2, removed: 2 };
+  const cut = new ReviewBook();
+  cut.note('t1', [{ ...diffOf('a', TWO.slice(0, 20)), added: 2, removed: 2 }], new Map([[URI, AFTER]]));
+  cut.settle('t1', [file], new Map([[URI, AFTER]]));
+  assert.deepEqual(cut.files().map((one) => [one.kind, one.hunks.length]), [['changed', 2]]);
+  const decided = reviewed();
+  decided.accept(URI, 0);
+  decided.settle('t1', [file], new Map([[URI, AFTER]]));
+  assert.deepEqual(decided.files()[0]?.hunks.map((hunk) => hunk.line), [7]);
+  const late = new ReviewBook();
+  late.settle('t1', [file], new Map([[URI, AFTER]]));
+  late.note('t1', [diffOf('a', '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n')], new Map([[URI, AFTER]]));
+  assert.equal(late.base(URI), BEFORE);
+  const large = { path: 'a', uri: URI, existed: true, exists: true };
+  const unknown = new ReviewBook();
+  unknown.settle('t1', [large], new Map([[URI, AFTER]]));
+  const typed = new ReviewBook();
+  typed.settle('t1', [{ ...file, diff: TWO }], new Map([[URI, `${AFTER}typed\n`]]));
+  assert.equal(typed.base(URI), `${BEFORE}typed\n`);
+  assert.deepEqual(unknown.files().map((one) => one.kind), ['unknown']);
+});
+
 test('going from change to change wraps around', () => {
   const book = reviewed();
   assert.equal(book.hunkAt(URI, 0, 'here'), 0);

@@ -4,7 +4,7 @@
  * Each file has a base: its text before the first change that nobody decided on yet. Accepting a hunk moves it into the
  * base, rejecting one is an edit of the file that brings the base's lines back.
  */
-import type { FileDiff } from '../protocol';
+import type { FileDiff, TurnFile } from '../protocol';
 import { compare, splitLines } from './lines';
 import type { Hunk } from './lines';
 import { readPatch, takeBack } from './patch';
@@ -38,6 +38,8 @@ interface Entry {
   accepted: boolean;
   /** The user accepted or rejected something of it. */
   decided: boolean;
+  /** The base is the server's own word, and not taken back from a diff. */
+  exact: boolean;
   base: Text;
   now: Text;
 }
@@ -51,30 +53,49 @@ export interface LineEdit {
 
 export class ReviewBook {
   private readonly entries = new Map<string, Entry>();
-  private readonly unknown = new Map<string, FileDiff>();
+  private readonly unknown = new Map<string, Pick<FileDiff, 'uri' | 'path' | 'added' | 'removed'>>();
 
-  /** A turn changed these files; `now` is each one's text. */
+  /** A turn changed these files so far; `now` is each one's text. */
   note(turnId: string, files: readonly FileDiff[], now: ReadonlyMap<string, Text>): void {
     for (const file of files) {
       const text = now.get(file.uri) ?? null;
-      const known = this.entries.get(file.uri);
-      if (known !== undefined) known.now = text;
-      if (known !== undefined && (known.turnId === turnId || differs(known))) {
-        known.turnId = turnId;
-        // a diff may be older than the text that it came with, the turn's last one is not
-        if (known.since === turnId && !known.decided) {
-          const base = baseOf(file, text);
-          if (base !== undefined) known.base = base;
-        }
-        continue;
-      }
-      const base = baseOf(file, text);
-      if (base === undefined) this.unknown.set(file.uri, file);
-      else {
-        this.unknown.delete(file.uri);
-        this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, base, now: text });
-      }
+      this.take(turnId, file, text, () => baseOf(file, text), false);
     }
+  }
+
+  /** A turn ended, and the server says what the files were before it. */
+  settle(turnId: string, files: readonly TurnFile[], now: ReadonlyMap<string, Text>): void {
+    for (const file of files) {
+      const { path, uri, added = 0, removed = 0, diff = '' } = file;
+      const counted = { path, uri, added, removed, diff };
+      const text = now.get(uri) ?? null;
+      // where somebody typed since, the text before would make their words look like the turn's
+      const untouched = same(text, file.exists ? (file.after ?? null) : null);
+      const before = (): Text | undefined => (!file.existed ? null : untouched ? file.before : (baseOf(counted, text) ?? file.before));
+      this.take(turnId, counted, text, before, untouched);
+    }
+  }
+
+  private take(
+    turnId: string, file: Pick<FileDiff, 'uri' | 'path' | 'added' | 'removed'>, now: Text, before: () => Text | undefined, exact: boolean,
+  ): void {
+    const known = this.entries.get(file.uri);
+    if (known !== undefined) known.now = now;
+    if (known !== undefined && (known.turnId === turnId || differs(known))) {
+      known.turnId = turnId;
+      // a diff may be older than the text that it came with, the turn's last one is not
+      if (known.since !== turnId || known.decided || (known.exact && !exact)) return;
+      const base = before();
+      if (base !== undefined) Object.assign(known, { base, exact });
+      return;
+    }
+    const base = before();
+    if (base === undefined) {
+      this.unknown.set(file.uri, file);
+      return;
+    }
+    this.unknown.delete(file.uri);
+    this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, exact, base, now });
   }
 
   /** A file's text is now this. */
@@ -181,8 +202,13 @@ export class ReviewBook {
 }
 
 function differs(entry: Entry): boolean {
-  if (entry.base === null || entry.now === null) return entry.base !== entry.now;
-  return splitLines(entry.base).join('') !== splitLines(entry.now).join('');
+  return !same(entry.base, entry.now);
+}
+
+/** Whatever ends their lines. */
+function same(one: Text, other: Text): boolean {
+  if (one === null || other === null) return one === other;
+  return splitLines(one).join('') === splitLines(other).join('');
 }
 
 function hunksOf(entry: Entry): Hunk[] {

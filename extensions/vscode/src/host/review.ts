@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { ReviewBook } from '../diff/review';
 import type { LineEdit, ReviewFile } from '../diff/review';
-import type { FileDiff } from '../protocol';
+import type { FileDiff, TurnChanges } from '../protocol';
 import type { Store } from './store';
 
 const SCHEME = 'loopline-base';
@@ -18,7 +18,11 @@ export class Reviewer implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private work: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, private readonly changed: (files: readonly ReviewFile[]) => void) {
+  /** `changesOf` asks the server what a turn changed; undefined: it can't say. */
+  constructor(
+    private readonly store: Store, private readonly changesOf: (sessionId: string, turnId: string) => Promise<TurnChanges | undefined>,
+    private readonly changed: (files: readonly ReviewFile[]) => void,
+  ) {
     const watcher = vscode.workspace.createFileSystemWatcher('**/*');
     const look = (uri: vscode.Uri): void => this.look(uri);
     this.subscriptions = [
@@ -35,6 +39,7 @@ export class Reviewer implements vscode.Disposable {
       store.listen((events) => {
         for (const event of events) {
           if (event.type === 'diff') void this.queue(() => this.note(event.turnId, event.files));
+          else if (event.type === 'turn.finished') void this.queue(() => this.settle(event.sessionId, event.turnId));
           else if (event.type === 'turn.undone') void this.queue(() => this.undone([...event.restored, ...event.conflicts]));
         }
       }),
@@ -121,6 +126,23 @@ export class Reviewer implements vscode.Disposable {
     this.book.note(turnId, known, now);
     for (const file of known) this.bases.fire(baseUri(file.uri));
     this.tell();
+  }
+
+  /** A turn ended: the texts before it are asked for, also where its diffs did not come here or were cut. */
+  private async settle(sessionId: string, turnId: string): Promise<void> {
+    const found = await this.changesOf(sessionId, turnId);
+    const files = (found?.files ?? []).map((file) => ({ ...file, uri: vscode.Uri.parse(file.uri).toString() }));
+    if (files.length === 0) return;
+    const now = new Map<string, string | null>();
+    for (const file of files) now.set(file.uri, await textOf(file.uri));
+    this.book.settle(turnId, files, now);
+    for (const file of files) this.bases.fire(baseUri(file.uri));
+    this.tell();
+    const turn = this.store.app.states[sessionId]?.turns.find((one) => one.turnId === turnId);
+    if (turn !== undefined && turn.files.length === 0) {
+      const shown = files.map(({ path, uri, added = 0, removed = 0, diff = '' }) => ({ path, uri, added, removed, diff }));
+      this.store.put({ type: 'diff', sessionId, turnId, files: shown });
+    }
   }
 
   private async undone(paths: readonly string[]): Promise<void> {
