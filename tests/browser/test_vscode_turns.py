@@ -77,6 +77,7 @@ async def test_stop_ends_the_turn_at_once_and_what_was_said_stays(
         view = await session_view(editor)
         await view.say(steps({"stream": WORDS, "hold": "half"}))
         await model.reached("half")
+        await expect(view.frame.locator("#stop")).to_be_visible()
         async with asyncio.timeout(20):
             await view.composer.press("Escape")
             await view.composer.press("Escape")
@@ -100,6 +101,7 @@ async def test_words_in_between_are_steered_or_queued(
         view = await session_view(editor)
         await view.say(steps({"hold": "thinking", "text": "first"}))
         await model.reached("thinking")
+        await expect(view.frame.locator("#stop")).to_be_visible()
         await view.composer.fill("then say goodbye")
         await view.composer.press("Alt+Enter")
         await view.say("say it in French")
