@@ -24,7 +24,7 @@ from xml.sax.saxutils import escape, quoteattr
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 VSCODE_PARTS = ("package.json", "README.md", "CHANGELOG.md", "dist", "media", "walkthrough")
-NVIM_PARTS = ("README.md", "plugin", "lsp", "lua", "doc", "ftplugin", "syntax", "after")
+NVIM_PARTS = ("README.md", "pictures", "plugin", "lsp", "lua", "doc", "ftplugin", "syntax", "after")
 LEFT_OUT = (".map", ".env", ".log", ".ts")
 FOR_BUILDING = ("scripts", "devDependencies", "dependencies", "private")
 DATE = (2026, 1, 1, 0, 0, 0)
@@ -58,6 +58,7 @@ def vsix(folder: Path, wheel: Path, licence: Path, target: Path) -> None:
     shipped = {key: value for key, value in package.items() if key not in FOR_BUILDING}
     files["package.json"] = json.dumps(shipped, indent=2, ensure_ascii=False).encode()
     files["LICENSE.txt"] = licence.read_bytes()
+    files["THIRD-PARTY-LICENSES.txt"] = notices(folder).encode()
     files[f"server/{wheel.name}"] = wheel.read_bytes()
     names = {f"extension/{name}": data for name, data in files.items()}
     names["extension.vsixmanifest"] = _manifest(package, files).encode()
@@ -69,6 +70,22 @@ def vsix(folder: Path, wheel: Path, licence: Path, target: Path) -> None:
             entry.external_attr = (stat.S_IFREG | 0o644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
+
+
+def notices(folder: Path) -> str:
+    """The licences of what is bundled, which is what is not for building alone. Raises SystemExit if one has none."""
+    locked = json.loads((folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
+    parts = []
+    for place, facts in sorted(locked.items()):
+        if not place or facts.get("dev") or facts.get("optional"):
+            continue
+        texts = sorted(file for file in (folder / place).glob("*") if file.name.lower().startswith("licen"))
+        if not texts:
+            raise SystemExit(f"{place} has no licence to pass on")
+        name = place.rpartition("node_modules/")[2]
+        text = texts[0].read_text(encoding="utf-8").strip()
+        parts.append(f"{name} {facts['version']} ({facts.get('license', 'see below')})\n\n{text}\n")
+    return f"\n{'-' * 80}\n\n".join(parts)
 
 
 def _manifest(package: Mapping[str, Any], files: Mapping[str, bytes]) -> str:

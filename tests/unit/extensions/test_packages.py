@@ -39,7 +39,13 @@ def extension(tmp_path: Path) -> Path:
         "scripts": {"build": "x"}, "devDependencies": {"x": "1"}, "dependencies": {"y": "1"},
         "contributes": {"commands": []},
     }  # fmt: skip
+    packages = {
+        "": {"name": "loopline"},
+        "node_modules/bundled": {"version": "3.2.1", "license": "MIT"},
+        "node_modules/builder": {"version": "1.0.0", "dev": True},
+    }
     files = {
+        "package-lock.json": json.dumps({"packages": packages}), "node_modules/bundled/License.txt": "As is.",
         "package.json": json.dumps(manifest), "README.md": "# é", "dist/extension.js": "code", "media/icon.png": "png",
         "dist/extension.js.map": "map", ".env": "KEY=1", "media/.env": "KEY=1", "dist/prod.env": "KEY=1",
         "src/extension.ts": "source", "node_modules/x/index.js": "no", "dist/view.d.ts": "types",
@@ -66,11 +72,13 @@ def test_the_package_holds_what_runs_and_nothing_else(package: ModuleType, exten
             "extension.vsixmanifest",
             "extension/LICENSE.txt",
             "extension/README.md",
+            "extension/THIRD-PARTY-LICENSES.txt",
             "extension/dist/extension.js",
             "extension/media/icon.png",
             "extension/package.json",
             "extension/server/loopline-1.2.3-py3-none-any.whl",
         ]
+        assert archive.read("extension/THIRD-PARTY-LICENSES.txt").decode() == "bundled 3.2.1 (MIT)\n\nAs is.\n"
         shipped = json.loads(archive.read("extension/package.json"))
         assert not {"scripts", "devDependencies", "dependencies", "private"} & shipped.keys()
         manifest = ElementTree.fromstring(archive.read("extension.vsixmanifest"))
@@ -95,6 +103,12 @@ def test_the_same_files_give_the_same_package(package: ModuleType, extension: Pa
 def test_an_extension_that_was_not_bundled_is_refused(package: ModuleType, extension: Path, tmp_path: Path) -> None:
     (extension / "dist" / "extension.js").unlink()
     with pytest.raises(SystemExit, match=re.escape("lacks dist/extension.js")):
+        pack(package, extension, tmp_path / "a.vsix")
+
+
+def test_a_bundled_package_without_a_licence_is_refused(package: ModuleType, extension: Path, tmp_path: Path) -> None:
+    (extension / "node_modules" / "bundled" / "License.txt").unlink()
+    with pytest.raises(SystemExit, match="bundled has no licence"):
         pack(package, extension, tmp_path / "a.vsix")
 
 
