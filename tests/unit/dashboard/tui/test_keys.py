@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -259,8 +260,7 @@ async def test_moving_in_the_list_and_in_a_panel() -> None:
         screen = await settled(app, len(feed.events))
         for keys, turn in (("j", 1), ("down", 2), ("k", 1), ("up", 0), ("G", 5), ("g", 0), ("end", 5), ("home", 0)):
             await pilot.press(keys)
-            await pilot.pause()
-            assert app.desk.turn == TURNS[turn], keys
+            await until(partial(lambda turn: app.desk.turn == TURNS[turn], turn))
         await pilot.press("6", "l")
         await pilot.pause()
         keys_of = [row.key for row in screen.panel.rows]
