@@ -5,33 +5,18 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
 from tests.support.vscode import CodeServer, until, window
-from tests.support.vscode_model import StreamingPuppet, streaming_puppet
+from tests.support.vscode_model import StreamingPuppet
 from tests.support.vscode_scenes import LOOPLINE, read_only_server, server_script, small_project
 from tests.support.vscode_view import opened_view, session_view
-from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def model() -> AsyncIterator[StreamingPuppet]:
-    async with streaming_puppet() as found:
-        yield found
 
 
 async def test_servers_that_are_missing_too_old_or_crash_are_told_and_the_next_one_that_is_named_is_tried(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
 from tests.support.vscode import CodeServer, window
-from tests.support.vscode_model import StreamingPuppet, streaming_puppet
-from tests.support.vscode_scenes import LOOPLINE, small_project
+from tests.support.vscode_model import StreamingPuppet
+from tests.support.vscode_scenes import small_project
 from tests.support.vscode_view import session_view
-from tests.support.web_browser import chromium
 
-pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("nothing_asked"),
+]
 
 MANY, AT_ONCE = 5_000, 250
 FRAME_MS = 60.0
@@ -40,19 +41,6 @@ SCROLL = """async () => {
     const far = await frames((step) => { log.scrollTop = log.scrollHeight * ((step * 37) % 60) / 60; });
     return { wheel: wheel[15], far: far[15], nodes: document.querySelectorAll('*').length };
 }"""
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def model(vscode: CodeServer) -> AsyncIterator[StreamingPuppet]:
-    async with streaming_puppet() as found:
-        vscode.settings({"loopline.server.path": str(LOOPLINE)}, baseUrl=found.base_url, model="puppet", approve="auto")
-        yield found
 
 
 async def test_mentions_and_the_selection_go_with_the_task_into_the_session_that_is_shown(

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
 from tests.support.vscode import CodeServer, Window, window
-from tests.support.vscode_model import HOSTILE, StreamingPuppet, bait, streaming_puppet
+from tests.support.vscode_model import HOSTILE, StreamingPuppet, bait
 from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import View, opened_view, session_view
-from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 ACTIVE = "script, img, iframe, object, embed, style, link, form, svg, base, video, audio"
 SCRIPT = "<img src=x onerror='window.owned=true'><script>window.owned=true</script>"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def model() -> AsyncIterator[StreamingPuppet]:
-    async with streaming_puppet() as found:
-        yield found
 
 
 async def test_an_answer_with_markup_scripts_escapes_and_pictures_is_shown_as_text(

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.vscode import CodeServer, window
 from tests.support.vscode_scenes import small_project
 from tests.support.vscode_view import opened_view
-from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 INSTALL_MS = 300_000
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
 
 
 async def test_the_server_is_installed_from_the_extension_itself(

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
 from tests.support.vscode import CodeServer, until, window
-from tests.support.vscode_model import StreamingPuppet, streaming_puppet
+from tests.support.vscode_model import StreamingPuppet
 from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import opened_view, session_view
-from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 KEY = "sk-" + "only-for-this-test-7319"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def model() -> AsyncIterator[StreamingPuppet]:
-    async with streaming_puppet() as found:
-        yield found
 
 
 async def test_a_key_is_kept_by_the_server_alone_and_a_model_is_chosen(
@@ -44,7 +29,7 @@ async def test_a_key_is_kept_by_the_server_alone_and_a_model_is_chosen(
         await editor.command("Loopline: Set Key")
         await editor.enter("Provider", "upstream")
         await editor.enter("Key for upstream", KEY)
-        await expect(editor.toasts().first).to_contain_text("private file")
+        await expect(editor.toasts().filter(has_text="private file")).to_be_visible()
         holders = [file for file in vscode.home.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
         assert [file.name for file in holders] == ["keys.json"]
         assert holders[0].stat().st_mode & 0o077 == 0

@@ -6,11 +6,9 @@ import asyncio
 import contextlib
 import random
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
@@ -20,18 +18,11 @@ from tests.support.sample import OTHER_BUGS, copy_with
 from tests.support.vscode import CodeServer, until, window
 from tests.support.vscode_scenes import LOOPLINE, seed
 from tests.support.vscode_view import View, session_view
-from tests.support.web_browser import chromium
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
 LIVE = re.compile(r"[\d,.]+ tok/s · [\d,.]+ m?s · (\d+ %|–)")
 CALM = re.compile(r"repair \(no model\) · [\d,.]+ m?s · \d+ % ⟲")
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    async with chromium() as found:
-        yield found
 
 
 async def test_from_a_failing_test_to_a_reviewed_fix_and_back(

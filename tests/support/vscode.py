@@ -206,6 +206,7 @@ class Window:
         await expect(entry).to_be_visible()
         await entry.fill(f":{line}")
         await self.page.keyboard.press("Enter")
+        await expect(self.page.locator(".editor-instance .monaco-editor.focused")).to_be_visible()
 
     async def go_to_problem(self, text: str) -> None:
         """Open the first problem whose words hold `text` from the list of problems, and put that list away."""
