@@ -17,19 +17,26 @@ from tests.support.serving import KEY, serving
 pytestmark = [needs_model, pytest.mark.timeout(300)]
 
 CALL = '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"}}\n</tool_call>'
-TASKS = (f"Repeat: {CALL}", f"Repeat:\n{CALL}", f"Answer with this call and nothing else:\n{CALL}", f"Call:\n{CALL}")
+WORDS = ("Repeat: ", "Repeat this:\n", "Repeat:\n", "Answer with this call and nothing else:\n", "Call:\n")
+TASKS = tuple(words + CALL for words in WORDS)
 """SmolLM2 135M calls no tool of its own accord. It copies a call that is spelled out for it; in which words it has to
 be told depends on the rest of the prompt, so they are tried in turn.
 """
 
 
-LOCAL = """[engines.own]
+LIMITS = "[limits]\ncalls = 4\n"
+"""A model this small may go on calling; such a turn is another one that did not work."""
+
+LOCAL = (
+    LIMITS
+    + """[engines.own]
 temperature = 0
 context = 2560
 slots = 1
 max_output_tokens = 96
 stop = ["\\n\\n", "\\nThe"]
 """
+)
 
 
 def configured(env: dict[str, str], text: str) -> dict[str, str]:
@@ -51,8 +58,8 @@ def run(folder: Path, env: dict[str, str], url: str, key: str = KEY) -> list[Any
     options = ("-w", str(project(folder)), "--base-url", url, "--model", "own", "--approve", "auto", "--json")
     for task in TASKS:
         done = loopline("run", task, *options, env={**env, "OPENAI_API_KEY": key})
-        assert done.code == 0, (done.out[-2000:], done.err)
-        if any(line["type"] == "tool.finished" for line in done.lines):
+        assert done.code in (0, 1), (done.out[-2000:], done.err)
+        if done.code == 0 and any(line["type"] == "tool.finished" for line in done.lines):
             return done.lines
     raise AssertionError("no words made the model call the tool")
 
@@ -84,7 +91,7 @@ def test_a_local_model_behind_serve(tmp_path: Path) -> None:
 
 async def test_a_server_of_another_kind_behind_serve(tmp_path: Path) -> None:
     async with llama_server(smollm2(), HERMES_TEMPLATE, "server-key") as url:
-        table = '[engines.own.extra]\ntemperature = 0\nstop = ["\\n\\n", "\\nThe"]\n'
+        table = LIMITS + '[engines.own.extra]\ntemperature = 0\nstop = ["\\n\\n", "\\nThe"]\n'
         env = configured({**environment(tmp_path), "LOOPLINE_UPSTREAM_KEY": "server-key"}, table)
         with serving(tmp_path, env, "--engine", f"own=upstream:{url}#smol") as service:
             lines = run(tmp_path, env, f"{service.url}/v1")
@@ -95,8 +102,9 @@ async def test_a_server_of_another_kind_behind_serve(tmp_path: Path) -> None:
 
 async def test_a_server_of_another_kind_by_its_url(tmp_path: Path) -> None:
     """Nothing of ours in between: it speaks the Responses API over HTTP and refuses the WebSocket, once."""
+    env = configured(environment(tmp_path), LIMITS)
     async with llama_server(smollm2(), HERMES_TEMPLATE, "server-key") as url:
-        lines = run(tmp_path, environment(tmp_path), url, "server-key")
+        lines = run(tmp_path, env, url, "server-key")
     types = [line["type"] for line in lines]
     (finished,) = [line for line in lines if line["type"] == "tool.finished"]
     assert (finished["name"], json.loads(finished["arguments"])) == ("read", {"path": "notes.txt"})
@@ -113,9 +121,9 @@ async def test_an_editor_on_a_local_model_behind_serve(tmp_path: Path) -> None:
         async with stdio({**env, "OPENAI_API_KEY": KEY}) as client:
             await client.initialize(root, options={"baseUrl": f"{service.url}/v1", "model": "own", "approve": "auto"})
             for task in TASKS:
-                end = await client.turn(task, timeout_s=100)
-                assert end["status"] == "completed", end
-                if client.events("tool.finished", turnId=end["turnId"]):
+                session = await client.command("loopline.session.new", {})
+                end = await client.turn(task, timeout_s=100, sessionId=session["sessionId"])
+                if end["status"] == "completed" and client.events("tool.finished", turnId=end["turnId"]):
                     break
             (read,) = client.events("tool.finished", turnId=end["turnId"])
             assert (read["name"], read["status"]) == ("read", "ok")
