@@ -20,9 +20,9 @@ pytestmark = [
 ]
 
 MANY, AT_ONCE = 5_000, 250
-FRAME_MS = 60.0
-"""What the quicker quarter of the frames may take while the wheel turns: the others may wait for a busy machine. With
-5,000 items drawn every frame takes longer."""
+FRAME_MS = 160.0
+"""What the quicker quarter of the frames may take while the wheel turns, ten times what a screen gives them: the others
+may wait for a busy machine. That only what is near is drawn is told by the number of nodes."""
 SCROLL = """async () => {
     const log = document.getElementById('transcript');
     async function frames(act) {
