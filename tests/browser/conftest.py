@@ -1,4 +1,4 @@
-"""One code-server with the built extension for all tests of it: starting it is the slow part."""
+"""How long pages may take, and one code-server with the built extension for all tests of it: starting it is slow."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser
+from playwright.async_api import Browser, expect
 
-from tests.support.vscode import CodeServer, code_server
+from tests.support.vscode import WAIT_MS, CodeServer, code_server
 from tests.support.vscode_install import built_vsix, editor
 from tests.support.vscode_model import StreamingPuppet, streaming_puppet
 from tests.support.vscode_scenes import LOOPLINE
 from tests.support.web_browser import chromium
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> None:
+    expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture(scope="session")

@@ -267,7 +267,6 @@ async def window(
     page = await context.new_page()
     page.set_default_timeout(WAIT_MS)
     found = Window(page, f"{server.url}/?{query}")
-    expect.set_options(timeout=WAIT_MS)
     try:
         await found.load()
         yield found
@@ -277,7 +276,6 @@ async def window(
                 await found.picture(f"failed-{name or 'window'}")
         raise
     finally:
-        expect.set_options(timeout=None)
         async with asyncio.timeout(20):
             await context.close()
 
