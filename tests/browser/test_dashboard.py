@@ -159,7 +159,7 @@ async def test_a_turn_appears_grows_and_ends_without_a_reload(
     row = page.locator(f'#running tr[data-turn="{turn}"]')
     await expect(row).to_be_visible()
     await expect(row.locator('[data-f="stage_word"]')).to_have_text("inference")
-    await expect(row.locator('[data-f="ttft"]')).to_have_text(re.compile(r"(8|9)\d ms"))
+    await expect(row.locator('[data-f="ttft"]')).to_have_text(re.compile(r"^\d+ ms$"))
     first = await row.locator('[data-f="duration"]').inner_text()
     await expect(row.locator('[data-f="duration"]')).not_to_have_text(first)  # without an event
     for step in range(1, 4):
