@@ -74,6 +74,8 @@ function M.ask(link, approval)
   shown.format_item = function(choice)
     return choice.words
   end
+  -- A prompt draws nothing but itself: what led to the question has to be on screen before it.
+  vim.cmd.redraw()
   vim.ui.select(M.choices(approval), shown, function(choice)
     if asking and asking.id == approval.approvalId then
       asking = nil
