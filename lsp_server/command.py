@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.clock import SystemClock
+from agent_core.collector import calm_collector
 from agent_core.config import state_dir
 from agent_core.errors import UsageError
-from lsp_server.process import Process, calm_collector
+from lsp_server.process import Process
 from lsp_server.stdio import serve_stdio
 from lsp_server.tcp import check_loopback, listening_tcp, split_address
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import os
 import shutil
 import tempfile
@@ -20,13 +19,6 @@ from lsp_server.remote import RemoteSession
 CANCEL_S = 0.7
 
 AnySession = LiveSession | RemoteSession
-
-
-def calm_collector() -> None:
-    """Take what is loaded by now out of the garbage collector's rounds: modules live as long as the process, and going
-    through them holds the loop for tens of milliseconds."""
-    gc.collect()
-    gc.freeze()
 
 
 class Process:

@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from agent_core.bench import process_cost
+
 KEY: Final = "bench"
 START_S: Final = 60
 
@@ -26,13 +28,11 @@ class Served(msgspec.Struct, frozen=True):
 
     def rss_bytes(self) -> int:
         """What is resident of it now."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE")
+        return process_cost.rss_bytes(self.pid)
 
     def cpu_s(self) -> float:
         """User and system time that it has taken."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return process_cost.cpu_s(self.pid)
 
 
 @contextmanager

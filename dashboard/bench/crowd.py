@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from agent_core.bench.process_cost import cpu_s, rss_bytes
 from agent_core.clock import rfc3339
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.codec import encode_event
@@ -181,7 +180,7 @@ async def run_load(
     sockets: asyncio.Queue[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = asyncio.Queue()
     for _ in range(CONNECTIONS):
         sockets.put_nowait(await asyncio.open_connection("127.0.0.1", port))
-    began, cpu_before_s = time.perf_counter(), _cpu_s(pid)
+    began, cpu_before_s = time.perf_counter(), cpu_s(pid)
     every = BATCH / 2.0
 
     async def live(agent: Agent) -> None:
@@ -215,8 +214,8 @@ async def run_load(
         lag_p99_ms=_rank(load.lag_ms, 0.99),
         lags=len(load.lag_ms),
         stream_bytes=load.bytes,
-        rss_mb=_rss_mb(pid),
-        cpu_s=_cpu_s(pid) - cpu_before_s,
+        rss_mb=rss_bytes(pid) / 2**20,
+        cpu_s=cpu_s(pid) - cpu_before_s,
         acked=load.acked,
     )
 
@@ -224,16 +223,3 @@ async def run_load(
 def _rank(values: list[float], q: float) -> float:
     ordered = sorted(values)
     return ordered[int(q * (len(ordered) - 1))] if ordered else float("nan")
-
-
-def _rss_mb(pid: int) -> float:
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
-
-
-def _cpu_s(pid: int) -> float:
-    """User and system time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

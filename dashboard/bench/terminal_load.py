@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -17,9 +16,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from agent_core.bench.process_cost import rss_bytes
+from agent_core.collector import calm_collector
 from dashboard.feed import EventFeed, JournalFollower
 from dashboard.tui.app import Dashboard
-from dashboard.tui.command import calm_collector
 
 LAG_STEP_S = 0.01
 
@@ -55,7 +55,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
         cpu, started = time.process_time(), time.monotonic()
         await asyncio.sleep(seconds / 2)
         gc.collect()
-        early_mb = rss_mb()
+        early_mb = rss_bytes("self") / 1e6
         output, _ = await writer.communicate()
         cpu_share = (time.process_time() - cpu) / (time.monotonic() - started)
         emitted, dropped, lost = map(int, output.split())
@@ -63,7 +63,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
             while app.desk.state.events < emitted - dropped - lost:  # noqa: ASYNC110  the state tells nobody
                 await asyncio.sleep(0.05)
         gc.collect()
-        growth = rss_mb() - early_mb
+        growth = rss_bytes("self") / 1e6 - early_mb
         watching.cancel()
         await asyncio.wait([watching])
         return Load(
@@ -119,11 +119,6 @@ def journal_dashboard(state_dir: Path, since: str = "") -> Dashboard:
         return JournalFollower(state_dir, since=since)
 
     return Dashboard(open_feed, zone=UTC)
-
-
-def rss_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize() / 1e6
 
 
 async def _watch(own: list[float], wall: list[float]) -> None:

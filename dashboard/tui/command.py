@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from agent_core.clock import Clock, SystemClock
+from agent_core.collector import calm_collector
 from agent_core.config import load, runtime_dir, state_dir
 from agent_core.errors import UsageError
 from agent_core.telemetry.figures import Targets
@@ -40,16 +40,6 @@ def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:
     app = Dashboard(open_feed, zone=local_zone(), source=source, control=control, new_state=new_state)
     calm_collector()
     return app.run() or app.return_code or 0
-
-
-def calm_collector() -> None:
-    """Take what is loaded by now out of the garbage collector's rounds.
-
-    Modules and style sheets live as long as the process. Looking through them again and again was most of the longest
-    pauses under load: 40 to 90 ms, and 20 to 30 without them.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def feed_of(

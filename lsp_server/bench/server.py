@@ -15,8 +15,10 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core.bench.process_cost import rss_bytes
 from agent_core.clock import SystemClock
-from lsp_server.process import Process, calm_collector
+from agent_core.collector import calm_collector
+from lsp_server.process import Process
 from lsp_server.stdio import serve_stdio
 
 STEP_S = 0.002
@@ -49,16 +51,10 @@ class Watch:
             self._seen.own_ms = max(self._seen.own_ms, (time.thread_time() - own_s) * 1000)
 
     def tell(self) -> None:
-        self._seen.cpu_s, self._seen.rss_mb = time.process_time(), rss_mb()
+        self._seen.cpu_s, self._seen.rss_mb = time.process_time(), rss_bytes("self") / 1e6
         with self._report.open("ab") as file:
             file.write(msgspec.json.encode(self._seen) + b"\n")
         self._seen = Seen()
-
-
-def rss_mb() -> float:
-    """Memory of this process that is in use now, in MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 async def serve(report: Path) -> None:
