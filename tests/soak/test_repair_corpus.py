@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repair_corpus import Case, Way, cases, judge, line_of
-from tests.support.repair_rename import renamed_copy
+from tests.support.repair_cases import Case, cases
+from tests.support.repair_corpus import Way, judge, line_of
+from tests.support.repair_rename import renamed
 
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "repair_corpus.jsonl"
 LIMIT_S = 60.0
@@ -86,12 +87,12 @@ async def test_codex_sample(capsys: pytest.CaptureFixture[str]) -> None:
     assert share(rows) >= 0.8
 
 
-async def test_renamed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+async def test_renamed(capsys: pytest.CaptureFixture[str]) -> None:
     """The names in the corpus do not matter."""
     plain = await results("cli", cases(), capsys)
-    renamed = [copy for case in cases() if (copy := renamed_copy(case, tmp_path)) is not None]
-    rows = await results("renamed", renamed, capsys)
+    copies = [copy for case in cases() if (copy := renamed(case)) is not None]
+    rows = await results("renamed", copies, capsys)
     report("renamed", rows, capsys)
-    same = [row for row in plain if row["name"] in {case.name for case in renamed}]
-    assert len(renamed) >= len(plain) * 0.9
+    same = [row for row in plain if row["name"] in {case.name for case in copies}]
+    assert len(copies) >= len(plain) * 0.9
     assert share(rows) >= share(same) - 0.05

@@ -1,4 +1,4 @@
-"""The corpus of small buggy projects: loading, playing a case, judging it by asserts that the engine never saw."""
+"""Plays a case of the corpus and judges what came of it by asserts that the engine never saw."""
 
 from __future__ import annotations
 
@@ -6,37 +6,23 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from tests.support.cli import ROOT, environment
+from tests.support.repair_cases import HELD_OUT, Case
 from tests.support.repair_tools import LEAN, CodexTools, LooplineTools, Played, play
 
-CORPUS = Path(__file__).parent.parent / "corpus" / "repair"
 GIVE_UP_S = 300
 """What a case may take at all; what took longer than a minute is told, and counts as a failure of the soak."""
 TASK = "make the failing tests pass"
 Way = Literal["cli", "loopline", "codex"]
 """How a case is played: `loopline run`, or the engine with Loopline's tools or Codex's shell tool in this process."""
-_HIDDEN = shutil.ignore_patterns("held_out", "meta.json", "__pycache__")
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    kind: str
-    runner: str
-    folder: Path
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        return dict(json.loads((self.folder / "meta.json").read_text()))
 
 
 @dataclass(frozen=True)
@@ -57,19 +43,11 @@ class Verdict:
     last: str
 
 
-def cases() -> list[Case]:
-    found = []
-    for meta in sorted(CORPUS.glob("*/meta.json")):
-        facts = json.loads(meta.read_text())
-        found.append(Case(meta.parent.name, facts["kind"], facts["runner"], meta.parent))
-    return found
-
-
 async def judge(case: Case, way: Way = "loopline") -> Verdict:
     """Plays a case in a copy and judges the result."""
     with tempfile.TemporaryDirectory(prefix="corpus-") as place:
         root = Path(place).resolve() / "project"
-        shutil.copytree(case.folder, root, ignore=_HIDDEN)
+        case.write(root)
         before = snapshot(root)
         if way == "cli":
             played = await asyncio.to_thread(_run, root, Path(place) / "home")
@@ -115,8 +93,8 @@ def _outcome(case: Case, root: Path, played: Played, changed: list[str], before:
         return "broken" if changed or set(snapshot(root)) != set(before) else "not_fixed"
     if any(path.startswith("tests/") or path == "conftest.py" for path in changed):
         return "broken"
-    shutil.copytree(case.folder / "held_out", root / "held_out")
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "held_out"]
+    case.write(root, held_out=True)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", HELD_OUT]
     done = subprocess.run(
         words, cwd=root, env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", **LEAN}, capture_output=True, timeout=60
     )

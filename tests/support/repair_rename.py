@@ -7,12 +7,13 @@ import builtins
 import keyword
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
-from tests.support.repair_corpus import Case
+from tests.support.repair_cases import Case
 from tests.support.repair_tools import LEAN
 
 _SPECIAL = re.compile(r"^(__\w+__|test\w*|setUp|tearDown|self|cls|pytest|unittest|conftest|request|limited|stop)$")
@@ -69,35 +70,25 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def renamed_copy(case: Case, place: Path) -> Case | None:
-    """The renamed case under `place`; None where renaming changes which tests fail."""
-    folder = place / case.name
-    shutil.copytree(case.folder, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    files = [path for path in sorted(folder.rglob("*.py")) if path.name != "conftest.py" and path.read_text().strip()]
-    trees = {path: _without_docstrings(ast.parse(path.read_text(encoding="utf-8"))) for path in files}
+def renamed(case: Case) -> Case | None:
+    """The case with other names; None where renaming changes which tests fail."""
+    trees = {
+        path: _without_docstrings(ast.parse(text))
+        for path, text in case.files.items()
+        if path.endswith(".py") and Path(path).name != "conftest.py" and text
+    }
     names = {name: f"name{number}" for number, name in enumerate(own_names(list(trees.values())), 1)}
     names = {old: new.capitalize() if old[:1].isupper() else new for old, new in names.items()}
-    for path, tree in trees.items():
-        changed = ast.fix_missing_locations(_Renamer(names).visit(tree))
-        path.write_text(ast.unparse(changed) + "\n", encoding="utf-8")
-    return Case(case.name, case.kind, case.runner, folder) if _outcomes(case.folder) == _outcomes(folder) else None
+    texts = {path: ast.unparse(ast.fix_missing_locations(_Renamer(names).visit(tree))) for path, tree in trees.items()}
+    copy = replace(case, fix=(), files={**case.files, **{path: text + "\n" for path, text in texts.items()}})
+    return copy if _outcomes(case) == _outcomes(copy) else None
 
 
-def _outcomes(folder: Path) -> str:
+def _outcomes(case: Case) -> str:
     """Which tests pass and fail, in order; this project's own settings left aside."""
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--tb=no",
-        "-rA",
-        "-c",
-        os.devnull,
-        "tests",
-    ]
-    environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **LEAN}
-    done = subprocess.run([*words, "tests"], cwd=folder, env=environment, capture_output=True, text=True, timeout=90)
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=no", "-rA", "-c", os.devnull]
+    with tempfile.TemporaryDirectory(prefix="corpus-") as root:
+        case.write(Path(root))
+        env = {"PYTHONPATH": root, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", **LEAN}
+        done = subprocess.run([*words, "tests"], cwd=root, env=env, capture_output=True, text=True, timeout=90)
     return " ".join(re.findall(r"^(PASSED|FAILED|ERROR) ", done.stdout, re.MULTILINE))
