@@ -41,6 +41,7 @@ from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.settlement import Settlement
 from agent_core.responses_server.state.retention import Retention
+from agent_core.responses_server.state.sealing import Sealer
 from agent_core.responses_server.state.stores import make_store
 from agent_core.responses_server.tokenizer import Tokenizer
 from agent_core.responses_server.websocket import WebSocketEndpoint
@@ -76,6 +77,7 @@ def build_service(
         screens=Screens([MediaScreen(), CredentialScreen(), InjectionScreen()]),
         renderer=Renderer(tokenizer, keep=settings.has("render-cache"), keep_texts=settings.has("item-lru")),
         tokenizer=tokenizer,
+        sealer=Sealer(),
         settlement=Settlement(
             store,
             make_ledger(settings, emitter.source, clock),
@@ -117,6 +119,7 @@ def build_app(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         try:
             await service.pipeline.store.open()
+            service.pipeline.sealer.use(await service.pipeline.store.secret())
             await _open_ledger(service)
         except StateError as error:
             service.start_error = error

@@ -115,7 +115,7 @@ class Intake:
             except Exception:
                 self.prompt = None
                 raise
-            self.compaction = steps.compaction_for(checked, prompt, window)
+            self.compaction = await steps.compaction_for(checked, prompt, window)
             if self.compaction is None:
                 prompt = await steps.fitted(self._renderer, prompt, window, truncate=checked.settings.truncate)
             self.prompt = prompt

@@ -40,6 +40,7 @@ from agent_core.responses_server.sink import Sink
 from agent_core.responses_server.state.item_ids import maker
 from agent_core.responses_server.state.recording import record_of
 from agent_core.responses_server.state.remembered import Remembered, calls_in, size_of
+from agent_core.responses_server.state.sealing import Sealer
 from agent_core.responses_server.state.store import ResponseStore
 from agent_core.responses_server.tokenizer import Tokenizer
 from agent_core.wire.codec import to_raw
@@ -53,6 +54,8 @@ log = logging.getLogger(__name__)
 class Pipeline:
     """The parts that all responses share.
 
+    `sealer` has the secret of the store once that is open.
+
     `keep_state`, `keep_tokens`, `keep_screens`: whether earlier work is reused. `overlap_screens`, `late_render`:
     whether long screening and rendering may go on behind the first event.
     """
@@ -64,6 +67,7 @@ class Pipeline:
     renderer: Renderer
     tokenizer: Tokenizer
     settlement: Settlement
+    sealer: Sealer
     keep_state: bool = True
     keep_tokens: bool = True
     keep_screens: bool = True
@@ -108,6 +112,7 @@ class _Run:
     def __init__(self, pipeline: Pipeline, call: Call, sink: Sink) -> None:
         self._parts, self._call, self._sink = pipeline, call, sink
         self._id = call.response_id
+        self._seal = pipeline.sealer.of(call.owner)
         self._parent: Remembered | None = None
         self._checked: Checked | None = None
         self._calling: Calling | None = None
@@ -128,9 +133,9 @@ class _Run:
     async def respond(self) -> None:
         parts, call, stages, intake = self._parts, self._call, self._call.stages, self._intake
         with stages.timed("state"):
-            self._parent = parent = await steps.resolve_state(call, parts.store, keep=parts.keep_state)
+            self._parent = parent = await steps.resolve_state(call, parts.store, self._seal, keep=parts.keep_state)
         with stages.timed("validate"):
-            self._checked = checked = await steps.check(call, parent, parts.validator, parts.store)
+            self._checked = checked = await steps.check(call, parent, parts.validator, parts.store, self._seal)
             if call.rollout is not None and checked.settings.store:
                 raise WireError("A rollout is not stored; send store: false.", param="store")
         with stages.timed("route"):
@@ -206,7 +211,7 @@ class _Run:
             self._call.stream_id,
             maker(self._id),
             lambda: clock.wall_ns() // 1_000_000_000,
-            seal_reasoning=settings is not None and settings.seal_reasoning,
+            seal=self._seal if settings is not None and settings.seal_reasoning else None,
         )
         with self._call.stages.timed("admission"):
             self._intent = self._parts.settlement.admit(
@@ -231,7 +236,7 @@ class _Run:
         """Emit the compaction, and go on behind it."""
         made = self._intake.compaction
         if made is not None:
-            await self._sink.send(ladder.compaction(made.seal()))
+            await self._sink.send(ladder.compaction(await steps.sealed(made, self._seal)))
             self._digest_tokens = await self._intake.compact(made, window)
 
     async def _answer(

@@ -6,6 +6,7 @@ that is switched off) is worked through once more from the start, by the same co
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,9 +18,11 @@ from agent_core.responses_server.request.toolset import ToolSet
 from agent_core.responses_server.request.validation import Checked, Given, Validator
 from agent_core.responses_server.screening.chain import Screened, Screens
 from agent_core.responses_server.slices import Slices, in_turns
-from agent_core.responses_server.state.compaction import Compacted, compact, effective
+from agent_core.responses_server.state.compaction import Compacted, OpenedCompaction, compact, effective
 from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.opening import opened
 from agent_core.responses_server.state.remembered import Remembered, calls_in, read_remembered
+from agent_core.responses_server.state.sealing import Seal
 from agent_core.responses_server.state.store import ResponseStore
 from agent_core.responses_server.state.stored_items import find_item
 from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item, text_of
@@ -28,7 +31,7 @@ DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
 """Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
 
 
-async def resolve_state(call: Call, store: ResponseStore, *, keep: bool = True) -> Remembered | None:
+async def resolve_state(call: Call, store: ResponseStore, seal: Seal, *, keep: bool = True) -> Remembered | None:
     """What the call continues: the connection's memory, else the durable store; None for a fresh conversation.
 
     `keep` False leaves the memory aside. Raises ServiceError `previous_response_not_found`.
@@ -36,7 +39,7 @@ async def resolve_state(call: Call, store: ResponseStore, *, keep: bool = True) 
     wanted = call.create.previous_response_id
     if call.relation is Relation.FRESH or wanted is None:
         return None
-    parent = (call.head if keep else None) or await read_remembered(store, wanted, call.owner)
+    parent = (call.head if keep else None) or await read_remembered(store, wanted, call.owner, seal)
     if parent is None:
         raise ServiceError(
             f"Previous response with id '{wanted[:80]}' not found.",
@@ -47,11 +50,14 @@ async def resolve_state(call: Call, store: ResponseStore, *, keep: bool = True) 
     return parent
 
 
-async def check(call: Call, parent: Remembered | None, validator: Validator, store: ResponseStore) -> Checked:
-    """Read and judge what is new. Raises WireError."""
+async def check(
+    call: Call, parent: Remembered | None, validator: Validator, store: ResponseStore, seal: Seal
+) -> Checked:
+    """Read, open and judge what is new. Raises WireError."""
     given = await in_turns(validator.read(call.create, call.before))
     if given.references:
         await _resolve_references(given, store, call.owner)
+    given.items = await in_turns(opened(given.items, seal))
     return await in_turns(validator.check(call.create, parent, given))
 
 
@@ -69,11 +75,18 @@ def screen(
     screens: Screens, parent: Remembered | None, items: Sequence[AnyItem], *, incremental: bool
 ) -> Slices[Screened]:
     """Classifier states behind the new items, and the verdict on the conversation."""
+    if any(isinstance(item, OpenedCompaction) for item in items):
+        items = [one for item in items for one in _inside(item)]
     if parent is None:
         return screens.screen(screens.initial(), items)
     if incremental and parent.screens is not None:
         return screens.screen(parent.screens, items)
     return screens.screen(screens.initial(), [*parent.context.items, *items])
+
+
+def _inside(item: AnyItem) -> Sequence[AnyItem]:
+    """What a compaction holds, and anything else as it is."""
+    return [*item.messages, *item.tail] if isinstance(item, OpenedCompaction) else [item]
 
 
 @dataclass(frozen=True)
@@ -152,14 +165,14 @@ async def _rendered(renderer: Renderer, items: Sequence[AnyItem]) -> Context:
     return Context.empty().extended(items, (await renderer.items(items)).tokens, calls_in(items))
 
 
-def compaction_for(checked: Checked, prompt: Prompt, window: int | None) -> Compacted | None:
+async def compaction_for(checked: Checked, prompt: Prompt, window: int | None) -> Compacted | None:
     """The compaction that this call has to make, None if none.
 
     `window`: tokens that the model's context holds, None for no limit.
     """
     items = prompt.context.items
     if checked.compact_now:
-        return compact(items)
+        return await in_turns(compact(items))
     above = checked.settings.compact_above
     if above is None or not checked.settings.generate:
         return None
@@ -167,8 +180,17 @@ def compaction_for(checked: Checked, prompt: Prompt, window: int | None) -> Comp
         above = int(window * DEFAULT_SHARE) if window is not None else DEFAULT_TOKENS
     if prompt.size <= above:
         return None
-    made = compact(items)
+    made = await in_turns(compact(items))
     return made if made.shortened else None
+
+
+async def sealed(made: Compacted, seal: Seal) -> str:
+    """A compaction, sealed off the event loop. Raises ServiceError if it is too large to come back."""
+    try:
+        return await asyncio.to_thread(made.sealed, seal)
+    except ValueError:
+        message = "What has to be kept of this context is too large for a compaction."
+        raise ServiceError(message, code="context_length_exceeded", status=400, param="input") from None
 
 
 async def compacted(renderer: Renderer, prompt: Prompt, made: Compacted) -> Prompt:

@@ -17,11 +17,12 @@ from agent_core.responses_server.http.replies import as_json, owner_of, read_bod
 from agent_core.responses_server.output.accounting import usage_of
 from agent_core.responses_server.request.offer import check_model
 from agent_core.responses_server.service import Service
+from agent_core.responses_server.slices import in_turns
 from agent_core.responses_server.stages import Stages
 from agent_core.responses_server.state.compaction import Compacted, compact
 from agent_core.responses_server.state.stored_items import as_shown
 from agent_core.wire.codec import to_raw
-from agent_core.wire.items import Compaction, Message
+from agent_core.wire.items import Message
 from agent_core.wire.requests import ResponseCreate, read_create_body
 
 
@@ -47,16 +48,18 @@ class Contexts:
             if create.model is None:
                 raise WireError("Missing required parameter: 'model'.", param="model")
             prompt = await self._prompt(request, create)
+            made = await in_turns(compact(prompt.context.items))
+            owner = owner_of(request.scope)
+            content = await steps.sealed(made, self._service.pipeline.sealer.of(owner))
         except LooplineError as error:
             return told(error)
-        made = compact(prompt.context.items)
         tokens = await self._service.pipeline.renderer.count(made.digest)
-        self._service.limits.charge(owner_of(request.scope), prompt.size + tokens)
+        self._service.limits.charge(owner, prompt.size + tokens)
         body = {
             "id": new_id("cmpr"),
             "object": "response.compaction",
             "created_at": self._service.clock.wall_ns() // 1_000_000_000,
-            "output": _output(made),
+            "output": _output(made, content),
             "usage": usage_of(
                 Finish(), rendered=prompt.size, reused=prompt.reused, output_tokens=tokens, reasoning_tokens=0
             ),
@@ -82,8 +85,9 @@ class Contexts:
             owner=owner_of(request.scope),
             relation=Relation.FRESH if create.previous_response_id is None else Relation.MISS,
         )
-        parent = await steps.resolve_state(call, parts.store)
-        checked = await steps.check(call, parent, parts.validator, parts.store)
+        seal = parts.sealer.of(call.owner)
+        parent = await steps.resolve_state(call, parts.store, seal)
+        checked = await steps.check(call, parent, parts.validator, parts.store, seal)
         if create.model is not None:
             route = call.router.resolve(create.model)
             check_model(route.model, route.engine.capabilities, checked)
@@ -92,10 +96,9 @@ class Contexts:
         return await steps.render(parts.renderer, create.instructions, tools, parent, prompt, keep=keep)
 
 
-def _output(made: Compacted) -> list[dict[str, Any]]:
+def _output(made: Compacted, content: str) -> list[dict[str, Any]]:
     users = [item for item in (*made.messages, *made.tail) if isinstance(item, Message) and item.role == "user"]
     shown = [as_shown(item, to_raw(item)) for item in users]
     for message in shown:
         message["id"] = message.get("id") or new_id("msg")
-    sealed = Compaction(id=new_id("cmp"), encrypted_content=made.seal())
-    return [*shown, {"type": "compaction", "id": sealed.id, "encrypted_content": sealed.encrypted_content}]
+    return [*shown, {"type": "compaction", "id": new_id("cmp"), "encrypted_content": content}]

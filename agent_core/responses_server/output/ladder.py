@@ -22,7 +22,7 @@ from agent_core.responses_server.engines.base import (
 )
 from agent_core.responses_server.output.open_items import OpenCall, OpenItem, OpenMessage, OpenReasoning
 from agent_core.responses_server.rollout import Paused, ResponseDone
-from agent_core.responses_server.state.sealing import seal
+from agent_core.responses_server.state.sealing import Seal
 from agent_core.wire.codec import encode
 from agent_core.wire.errors import retry_headers
 from agent_core.wire.events import (
@@ -55,7 +55,7 @@ class Ladder:
     """The events of one response. `response` holds what it echoes; its status, output and usage are kept here.
 
     `stream_id` is written into every event, None for the default lane and for HTTP. `wall_s` gives Unix seconds.
-    `seal_reasoning`: reasoning items carry their text sealed as well.
+    `seal`: reasoning items carry their text sealed by it as well; None: they do not.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class Ladder:
         new_id: Callable[[str], str],
         wall_s: Callable[[], int],
         *,
-        seal_reasoning: bool = False,
+        seal: Seal | None = None,
     ) -> None:
         self.response = response
         self._stream_id, self._new_id, self._wall_s = stream_id, new_id, wall_s
-        self._seal_reasoning = seal_reasoning
+        self._seal = seal
         self._sequence = 0
         self._shown = 0
         self._open: OpenItem | None = None
@@ -116,8 +116,8 @@ class Ladder:
         self._open = None
         frames = self._events(item.close())
         done = item.done(status)
-        if self._seal_reasoning and isinstance(done, Reasoning):
-            done.encrypted_content = seal("reasoning", text_of(done))
+        if self._seal is not None and isinstance(done, Reasoning):
+            done.encrypted_content = self._seal.seal("reasoning", text_of(done))
         return [*frames, self._done(done)]
 
     def compaction(self, content: str) -> list[Frame]:

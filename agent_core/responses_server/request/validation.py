@@ -16,11 +16,10 @@ from agent_core.responses_server.request.configuration import UNCHANGED, Configu
 from agent_core.responses_server.request.options import Settings, read_settings
 from agent_core.responses_server.request.toolset import ToolSet, ToolSets, joined, tools_in
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
-from agent_core.responses_server.state.compaction import effective, open_calls
+from agent_core.responses_server.state.compaction import OpenedCompaction, effective, newest_compaction, open_calls
 from agent_core.responses_server.state.context import Context
 from agent_core.responses_server.state.remembered import Remembered
-from agent_core.responses_server.state.sealing import unseal
-from agent_core.wire.codec import present, to_raw
+from agent_core.wire.codec import present
 from agent_core.wire.items import (
     AnyItem,
     Compaction,
@@ -31,8 +30,6 @@ from agent_core.wire.items import (
     InputImage,
     ItemReference,
     Message,
-    Reasoning,
-    ReasoningText,
     call_id_of,
     item_type,
     output_call_id,
@@ -50,7 +47,10 @@ NO_INPUT = "One of \"input\" or \"previous_response_id\" or 'prompt' or 'convers
 
 
 class Given(msgspec.Struct):
-    """New input items: as they came, and read. `references` are the positions of items that only name another one."""
+    """New input items: as they came, and read. `references` are the positions of items that only name another one.
+
+    What is sealed in the items has to be opened before they are checked (`state/opening.py`).
+    """
 
     raws: list[msgspec.Raw]
     items: list[AnyItem]
@@ -102,6 +102,8 @@ class Validator:
         new = at_once(self.read(ResponseCreate(input=given)))
         if new.references:
             raise WireError("Nothing stored can be referred to here.", param="input")
+        if any(isinstance(item, Compaction) for item in new.items):
+            raise WireError("A compaction can't come in the middle of a response.", param="input")
         at_once(_check_places(new))
         at_once(_check_outputs(new.items, context))
         return new
@@ -119,7 +121,7 @@ class Validator:
         extra = joined(parent.extra if parent is not None else (), brought)
         update = (parent.update if parent is not None else UNCHANGED).behind(counting)
         return Checked(
-            items=[_opened(item) for item in given.items],
+            items=given.items,
             raws=given.raws,
             tools=tools,
             extra=extra,
@@ -137,9 +139,6 @@ def _check_places(given: Given) -> Slices[None]:
         path = f"input[{index}]"
         if isinstance(item, CompactionTrigger) and index != last:
             raise WireError("A compaction_trigger must be the last item.", param=f"{path}.type")
-        if isinstance(item, Compaction) and open_calls(item) is None:
-            message = "This compaction was not made by this service, or is damaged; send the items that it stands for."
-            raise WireError(message, param=f"{path}.encrypted_content")
         if isinstance(item, Message | FunctionCallOutput | CustomToolCallOutput) and b'"file_id"' in bytes(raw):
             _check_files(item, path)
         if index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
@@ -157,12 +156,14 @@ def _check_files(item: Message | FunctionCallOutput | CustomToolCallOutput, path
 
 
 def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> Slices[None]:
+    """Each tool output answers a call. What stands before the newest compaction is in it, and is not looked at."""
     seen: set[str] = set()
-    for index, item in enumerate(items):
+    newest = newest_compaction(items) or 0
+    for index, item in enumerate(items[newest:], newest):
         if index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
             yield
-        if isinstance(item, Compaction):
-            seen.update(open_calls(item) or ())
+        if isinstance(item, OpenedCompaction):
+            seen.update(open_calls(item))
         call_id = call_id_of(item)
         if call_id is not None:
             seen.add(call_id)
@@ -171,16 +172,6 @@ def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> Slices[
             continue
         kind = item_type(item).replace("_", " ")
         raise WireError(f"No tool call found for {kind} with call_id {answered[:80]}.", param="input")
-
-
-def _opened(item: AnyItem) -> AnyItem:
-    """Reasoning that came back only in its sealed form, with its text; anything else as it is."""
-    if not isinstance(item, Reasoning) or item.encrypted_content is None or item.summary or item.content:
-        return item
-    text = unseal("reasoning", item.encrypted_content, str)
-    if text is None:
-        return item
-    return msgspec.structs.replace(item, content=[to_raw(ReasoningText(text=text))])
 
 
 def build_decoders() -> None:

@@ -2,18 +2,20 @@
 
 The digest is mechanical (one shortened line per item), not a model's summary. A compaction item carries all three, so
 it stands for everything before it: a client may send the items before it again, some of them, or none. What counts as
-said is the same in each case (`effective`). Source: OpenAI "Compaction" guide, `POST /v1/responses/compact`.
+said is the same in each case (`effective`). What it carries is sealed; `opening.py` reads it once, when it comes in.
+Source: OpenAI "Compaction" guide, `POST /v1/responses/compact`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import Raw
 
-from agent_core.responses_server.state.sealing import seal, unseal
+from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices
+from agent_core.responses_server.state.sealing import Seal
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import (
     AdditionalTools,
@@ -29,14 +31,18 @@ from agent_core.wire.items import (
     call_id_of,
     item_type,
     output_call_id,
-    read_item,
     text_of,
 )
 
 DIGEST_CHARS = 12_000
 """Longest digest; the newest lines are kept."""
+LOOKS_PER_SLICE = 512
+"""Items that are sorted out before others get their turn."""
 LINE_CHARS, ANSWER_CHARS = 240, 800
 """Longest line of an item, and of what the assistant said."""
+
+_LOOKED_AT = 8
+"""How many times a line's length of a text's beginning and end is looked at; the rest would be blanks."""
 
 _KEPT_ROLES = ("user", "developer", "system")
 
@@ -45,10 +51,20 @@ class Digest(Message, tag_field="type", tag="message"):
     """The message that stands in a context for what was compacted."""
 
 
-class _Sealed(msgspec.Struct):
+class CompactionContent(msgspec.Struct):
+    """What a compaction item carries, as it is sealed."""
+
     messages: list[Raw]
     digest: str
     tail: list[Raw]
+
+
+class OpenedCompaction(Compaction, tag_field="type", tag="compaction"):
+    """A compaction item whose content was read. Only in memory: on the wire it is as it came."""
+
+    messages: list[AnyItem] = msgspec.field(default_factory=list)
+    digest: str = ""
+    tail: list[AnyItem] = msgspec.field(default_factory=list)
 
 
 class Compacted(msgspec.Struct, frozen=True):
@@ -67,19 +83,18 @@ class Compacted(msgspec.Struct, frozen=True):
         """The context that goes on."""
         return [*self.messages, _digest_message(self.digest), *self.tail]
 
-    def seal(self) -> str:
-        """The `encrypted_content` of its compaction item."""
-        return seal(
-            "compaction",
-            {
-                "messages": [to_raw(item) for item in self.messages],
-                "digest": self.digest,
-                "tail": [to_raw(item) for item in self.tail],
-            },
+    def sealed(self, seal: Seal) -> str:
+        """The `encrypted_content` of its compaction item. Blocks while it packs. Raises ValueError if it is too large
+        to be opened again."""
+        content = CompactionContent(
+            messages=[to_raw(item) for item in self.messages],
+            digest=self.digest,
+            tail=[to_raw(item) for item in self.tail],
         )
+        return seal.seal("compaction", content)
 
 
-def compact(items: Sequence[AnyItem]) -> Compacted:
+def compact(items: Sequence[AnyItem]) -> Slices[Compacted]:
     """Compact a whole (effective) context.
 
     The tail is what came after the model spoke last, but for messages at its start; calls that it answers, or that
@@ -96,7 +111,9 @@ def compact(items: Sequence[AnyItem]) -> Compacted:
     kept: list[AnyItem] = []
     unanswered: list[AnyItem] = []
     rest: list[AnyItem] = []
-    for item in head:
+    for number, item in enumerate(head, 1):
+        if number % LOOKS_PER_SLICE == 0:
+            yield
         call_id = call_id_of(item)
         if call_id is not None and call_id not in answered:
             unanswered.append(item)
@@ -107,36 +124,32 @@ def compact(items: Sequence[AnyItem]) -> Compacted:
             if isinstance(item, ToolSearchOutput):
                 kept.append(AdditionalTools(role="developer", tools=item.tools))
     shortened = sum(not isinstance(item, Digest) for item in rest)
-    return Compacted(kept, _digest(rest), [*unanswered, *tail], shortened)
+    return Compacted(kept, (yield from _digest(rest)), [*unanswered, *tail], shortened)
 
 
-def open_calls(item: Compaction) -> list[str] | None:
-    """Ids of the calls that are still to be answered behind a compaction item; None if it was not made here."""
-    sealed: _Sealed | None = unseal("compaction", item.encrypted_content, _Sealed)
-    if sealed is None:
-        return None
-    return [call_id for raw in sealed.tail if (call_id := call_id_of(read_item(raw))) is not None]
+def open_calls(item: OpenedCompaction) -> list[str]:
+    """Ids of the calls that are still to be answered behind a compaction."""
+    return [call_id for inside in item.tail if (call_id := call_id_of(inside)) is not None]
+
+
+def newest_compaction(items: Sequence[AnyItem]) -> int | None:
+    """Where the compaction stands that counts, None if there is none."""
+    return next((at for at in range(len(items) - 1, -1, -1) if isinstance(items[at], Compaction)), None)
 
 
 def effective(items: Sequence[AnyItem]) -> Sequence[AnyItem]:
     """The items that count: without triggers, and with the newest compaction in place of all that it stands for."""
     if not any(isinstance(item, Compaction | CompactionTrigger) for item in items):
         return items
-    at = max((at for at, item in enumerate(items) if isinstance(item, Compaction)), default=None)
+    at = newest_compaction(items)
     rest = [item for item in items[0 if at is None else at + 1 :] if not isinstance(item, CompactionTrigger)]
-    if at is None:
+    newest = items[at] if at is not None else None
+    if not isinstance(newest, OpenedCompaction):
         return rest
-    newest = items[at]
-    sealed: _Sealed | None = (
-        unseal("compaction", newest.encrypted_content, _Sealed) if isinstance(newest, Compaction) else None
-    )
-    if sealed is None:
-        return rest
-    tail = [read_item(raw) for raw in sealed.tail]
-    inside = [read_item(raw) for raw in sealed.messages]
+    inside, tail = newest.messages, newest.tail
     said = Counter(_key(item) for item in (*inside, *tail) if isinstance(item, Message))
     added = [item for item in items[:at] if _is_kept(item) and not _taken(said, item)]
-    return [*added, *inside, _digest_message(sealed.digest), *tail, *rest]
+    return [*added, *inside, _digest_message(newest.digest), *tail, *rest]
 
 
 def _is_said_by_model(item: AnyItem) -> bool:
@@ -168,18 +181,24 @@ def _digest_message(digest: str) -> Digest:
     return Digest(role="developer", content=digest)
 
 
-def _digest(items: Iterable[AnyItem]) -> str:
-    lines: list[str] = []
-    for item in items:
-        lines += text_of(item).splitlines()[1:] if isinstance(item, Digest) else [_line(item)]
-    size = 0
-    kept: list[str] = []
-    for line in reversed(lines):
-        size += len(line) + 1
-        if size > DIGEST_CHARS:
-            kept.append(f"({len(lines) - len(kept)} earlier lines left out)")
-            break
-        kept.append(line)
+def _digest(items: Sequence[AnyItem]) -> Slices[str]:
+    """From the newest item backwards, until the digest is full."""
+    size, left_out, kept, full = 0, 0, list[str](), False
+    for number, item in enumerate(reversed(items), 1):
+        if number % ITEMS_PER_SLICE == 0:
+            yield
+        if full:
+            left_out += len(text_of(item).splitlines()) - 1 if isinstance(item, Digest) else 1
+            continue
+        for line in reversed(text_of(item).splitlines()[1:] if isinstance(item, Digest) else [_line(item)]):
+            size += len(line) + 1
+            full = full or size > DIGEST_CHARS
+            if full:
+                left_out += 1
+            else:
+                kept.append(line)
+    if left_out:
+        kept.append(f"({left_out} earlier lines left out)")
     return "\n".join(["Earlier in this conversation, shortened:", *reversed(kept)])
 
 
@@ -198,7 +217,9 @@ def _line(item: AnyItem) -> str:
 
 
 def _short(text: str, limit: int) -> str:
-    """One line of at most `limit` characters: its head and its tail."""
+    """One line of at most `limit` characters: its head and its tail. Of a long text only these are looked at."""
+    if len(text) > 2 * _LOOKED_AT * limit:
+        text = f"{text[: _LOOKED_AT * limit]} … {text[-_LOOKED_AT * limit :]}"
     flat = " ".join(text.split())
     if len(flat) <= limit:
         return flat

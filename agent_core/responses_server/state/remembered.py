@@ -17,9 +17,12 @@ from agent_core.responses_server.rendering import Header
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, tools_in
 from agent_core.responses_server.screening.chain import States
+from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, in_turns
 from agent_core.responses_server.state.compaction import effective
 from agent_core.responses_server.state.context import Context
-from agent_core.responses_server.state.store import ResponseStore, read_chain
+from agent_core.responses_server.state.opening import opened_stored
+from agent_core.responses_server.state.sealing import Seal
+from agent_core.responses_server.state.store import ResponseStore, StoredResponse, read_chain
 from agent_core.wire.items import AnyItem, call_id_of, read_item
 
 
@@ -54,14 +57,14 @@ def size_of(*given: Sequence[Raw]) -> int:
     return sum(2 * len(raw) + ITEM_BYTES for raws in given for raw in raws)
 
 
-async def read_remembered(store: ResponseStore, response_id: str, owner: str) -> Remembered | None:
+async def read_remembered(store: ResponseStore, response_id: str, owner: str, seal: Seal) -> Remembered | None:
     """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not
     there for this owner.
     """
     chain = await read_chain(store, response_id, owner)
     if chain is None:
         return None
-    items = effective([read_item(raw) for record in chain for raw in (*record.input, *record.output)])
+    items = effective(await in_turns(_items_of(chain, seal)))
     return Remembered(
         response_id=response_id,
         context=Context.empty().extended(items, (), calls_in(items)),
@@ -71,6 +74,16 @@ async def read_remembered(store: ResponseStore, response_id: str, owner: str) ->
         update=UNCHANGED.behind(items),
         size=size_of(*(raws for record in chain for raws in (record.input, record.output))),
     )
+
+
+def _items_of(chain: Sequence[StoredResponse], seal: Seal) -> Slices[list[AnyItem]]:
+    items: list[AnyItem] = []
+    for record in chain:
+        for raw in (*record.input, *record.output):
+            items.append(read_item(raw))
+            if len(items) % ITEMS_PER_SLICE == 0:
+                yield
+    return (yield from opened_stored(items, seal))
 
 
 def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int]]:

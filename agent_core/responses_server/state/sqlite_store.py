@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from agent_core.errors import StateError
+from agent_core.responses_server.state.sealing import new_secret
 from agent_core.responses_server.state.store import StoredResponse
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS responses (
     owner TEXT NOT NULL DEFAULT ''
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS responses_created ON responses (created_at);
+CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL);
 """
 
 _items = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
@@ -99,6 +101,9 @@ class SqliteStore:
             for record in records:
                 if self._pending.get(record.id) is record:
                     del self._pending[record.id]
+
+    async def secret(self) -> bytes:
+        return await self._run(lambda: _secret(self._database))
 
     async def close(self) -> None:
         try:
@@ -188,6 +193,14 @@ def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None
     ]
     with database:
         database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _secret(database: sqlite3.Connection) -> bytes:
+    """The one secret of the file, whoever made it first."""
+    with database:
+        database.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (new_secret(),))
+    value: bytes = database.execute("SELECT value FROM secret").fetchone()[0]
+    return value
 
 
 def _delete(database: sqlite3.Connection, response_id: str) -> bool:

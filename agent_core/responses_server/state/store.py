@@ -6,10 +6,17 @@ A record holds what is new in its call and the id of its parent, so a chain of n
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections import OrderedDict
+from contextlib import suppress
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
+
+from agent_core.errors import StateError
+from agent_core.responses_server.state.sealing import SECRET_BYTES, new_secret
 
 MEMORY_RECORDS = 10_000
 
@@ -49,14 +56,23 @@ class ResponseStore(Protocol):
     async def flush(self) -> None:
         """Make everything put so far durable. Raises StateError if that fails; what could not be written is dropped."""
 
+    async def secret(self) -> bytes:
+        """32 random bytes that go with the store: the same for all who share it, for as long as it lasts.
+
+        Raises StateError.
+        """
+
     async def close(self) -> None: ...
 
 
 class MemoryStore:
-    """Keeps the latest `limit` responses; nothing survives the process."""
+    """Keeps the latest `limit` responses; nothing of them survives the process.
 
-    def __init__(self, limit: int = MEMORY_RECORDS) -> None:
-        self._limit = limit
+    `secret_file`: where its secret is kept; None: that does not survive either.
+    """
+
+    def __init__(self, limit: int = MEMORY_RECORDS, secret_file: Path | None = None) -> None:
+        self._limit, self._secret_file = limit, secret_file
         self._records: OrderedDict[str, StoredResponse] = OrderedDict()
 
     async def open(self) -> None:
@@ -88,8 +104,40 @@ class MemoryStore:
     async def flush(self) -> None:
         return
 
+    async def secret(self) -> bytes:
+        if self._secret_file is None:
+            return new_secret()
+        try:
+            return await asyncio.to_thread(kept_secret, self._secret_file)
+        except OSError as error:
+            message = f"{self._secret_file}: can't be used: {error.strerror}"
+            raise StateError(message, code="state_store") from error
+
     async def close(self) -> None:
         self._records.clear()
+
+
+def kept_secret(path: Path) -> bytes:
+    """The secret in a file that only its owner may read, made if it is not there. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        with suppress(FileNotFoundError):
+            found = path.read_bytes()
+            if len(found) == SECRET_BYTES:
+                return found
+        private = path.with_name(f"{path.name}.{os.getpid()}.new")
+        private.unlink(missing_ok=True)
+        private.touch(mode=0o600, exist_ok=False)
+        private.write_bytes(new_secret())
+        try:
+            if path.exists():
+                private.replace(path)  # damaged: what it sealed is lost
+            else:
+                os.link(private, path)
+        except FileExistsError:
+            continue  # another process was quicker
+        finally:
+            private.unlink(missing_ok=True)
 
 
 async def read_record(store: ResponseStore, response_id: str, owner: str) -> StoredResponse | None:

@@ -10,7 +10,7 @@ from agent_core.responses_server.settings import ServeSettings
 from agent_core.responses_server.state.sqlite_store import SqliteStore
 from agent_core.responses_server.state.store import MemoryStore, ResponseStore
 
-DEFAULT_FILE = "responses.db"
+DEFAULT_FILE, SECRET_FILE = "responses.db", "responses.secret"
 
 
 def make_store(settings: ServeSettings, clock: Clock) -> ResponseStore:
@@ -20,7 +20,7 @@ def make_store(settings: ServeSettings, clock: Clock) -> ResponseStore:
     if url is None:
         return MemoryStore() if settings.state_dir is None else SqliteStore(settings.state_dir / DEFAULT_FILE, now_s)
     if url == "memory:":
-        return MemoryStore()
+        return MemoryStore(secret_file=settings.state_dir / SECRET_FILE if settings.state_dir is not None else None)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         return SqliteStore(Path(url.removeprefix("sqlite:///")), now_s)
     raise ConfigError("serve", "store", "memory: or sqlite:///PATH", got=url.partition(":")[0] + ":…")

@@ -10,4 +10,7 @@ RULES = (
     Rule("compaction.standalone", REFERENCE, "POST /responses/compact: the user's messages and one compaction item."),
     Rule("compaction.continue", REFERENCE, "Items before a compaction may be sent again or not; the same counts."),
     Rule("compaction.foreign", OURS, "A compaction that can't be read is refused, not dropped."),
+    Rule("sealed.ours", OURS, "What was not sealed by this service for this key, or was changed, is refused by name."),
+    Rule("sealed.shared", OURS, "Services that share a store read what each other sealed; a restart loses no secret."),
+    Rule("sealed.bounded", OURS, "What a request makes the service unpack is bounded, before it is unpacked."),
 )

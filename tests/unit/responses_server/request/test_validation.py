@@ -12,7 +12,9 @@ from agent_core.responses_server.request.toolset import NO_TOOLS
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, at_once
 from agent_core.responses_server.state.context import Context
+from agent_core.responses_server.state.opening import opened
 from agent_core.responses_server.state.remembered import Remembered, calls_in
+from agent_core.responses_server.state.sealing import Sealer
 from agent_core.wire.items import read_item
 from agent_core.wire.requests import read_create_body
 
@@ -22,7 +24,9 @@ CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "
 def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
     create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
     validator = validator or Validator()
-    return at_once(validator.check(create, parent, at_once(validator.read(create))))
+    given = at_once(validator.read(create))
+    given.items = at_once(opened(given.items, Sealer(b"s" * 32).of("test")))
+    return at_once(validator.check(create, parent, given))
 
 
 def parent_of(*items: dict[str, Any]) -> Remembered:
