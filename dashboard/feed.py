@@ -19,12 +19,12 @@ from watchfiles import awatch
 
 from agent_core.clock import Clock, SystemClock
 from agent_core.errors import StateError
-from agent_core.telemetry.axis import parse_time_ns
 from agent_core.telemetry.events import Event, TurnFinished, TurnStarted
-from agent_core.telemetry.layout import is_alive, journal_dir
-from agent_core.telemetry.reader import Cursor, read_journal, read_ndjson
-from agent_core.telemetry.reader import Feed as JournalReader
-from agent_core.telemetry.running import Running
+from agent_core.telemetry.journal.layout import is_alive, journal_dir
+from agent_core.telemetry.journal.reader import Cursor, read_journal, read_ndjson
+from agent_core.telemetry.journal.reader import Feed as JournalReader
+from agent_core.telemetry.rollup.axis import parse_time_ns
+from agent_core.telemetry.rollup.running import Running
 
 log = logging.getLogger(__name__)
 

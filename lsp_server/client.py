@@ -7,8 +7,8 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from lsp_server.client_errors import ClientError
-from lsp_server.protocol_fixes import FixedProtocol
+from lsp_server.rpc.errors import ClientError
+from lsp_server.rpc.protocol_fixes import FixedProtocol
 
 REQUEST_S = 10.0
 EDIT_S = 30.0

@@ -20,8 +20,8 @@ from agent_core.collector import calm_collector
 from agent_core.config import state_dir
 from agent_core.errors import UsageError
 from lsp_server.process import Process
-from lsp_server.stdio import serve_stdio
-from lsp_server.tcp import check_loopback, listening_tcp, split_address
+from lsp_server.transport.stdio import serve_stdio
+from lsp_server.transport.tcp import check_loopback, listening_tcp, split_address
 
 GRACE_S = 0.9
 """From the end of the last client to the end of the process, at most."""
@@ -99,7 +99,7 @@ async def _serve(process: Process, tcp: str | None, ws: str | None, ready_file: 
             _say_ready(ready_file, {"url": url, "pid": os.getpid()})
             await for_ever
     elif ws is not None:
-        from lsp_server.websocket import listening_websocket
+        from lsp_server.transport.websocket import listening_websocket
 
         token = secrets.token_urlsafe(32)
         async with listening_websocket(process, *split_address(ws, "--ws"), token) as url:

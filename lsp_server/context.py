@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_core.tools.secret_names import SecretRules
-from lsp_server.documents import Document, Documents, Position, path_of
-from lsp_server.protocol import TurnStart
+from agent_core.tools.workspace.secret_names import SecretRules
+from lsp_server.documents.documents import Document, Documents, Position, path_of
+from lsp_server.protocol.methods import TurnStart
 
 MAX_SELECTION = 8_000
 MAX_MESSAGE = 2_000

@@ -14,18 +14,18 @@ from typing import Any, Protocol
 
 import msgspec
 
-from agent_core.agent.approvals import Decision, Question
-from agent_core.agent.questions import Pending
-from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update
+from agent_core.agent.approvals.policy import Decision, Question
+from agent_core.agent.approvals.questions import Pending
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.errors import LooplineError, UsageError
-from agent_core.runtime.host import Hosted
-from agent_core.tools.diagnostics import Diagnostic
-from agent_core.tools.workspace import Documents, OpenDocument
-from lsp_server.client_errors import ClientError
-from lsp_server.protocol import Steered
-from lsp_server.protocol_events import AnyEvent, TurnStatus
+from agent_core.hosting.session import Hosted
+from agent_core.tools.editor.diagnostics import Diagnostic
+from agent_core.tools.workspace.workspace import Documents, OpenDocument
+from agent_core.turns.events import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update
+from lsp_server.protocol.events import AnyEvent, TurnStatus
+from lsp_server.protocol.methods import Steered
 from lsp_server.recent import Recent
+from lsp_server.rpc.errors import ClientError
 from lsp_server.translate import title_of
 
 log = logging.getLogger(__name__)

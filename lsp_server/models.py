@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_core.errors import LooplineError
 from agent_core.runtime.endpoint import EMBEDDED_MODEL, Endpoint
 from agent_core.runtime.models import list_models
-from lsp_server.protocol import ModelInfo
+from lsp_server.protocol.methods import ModelInfo
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from agent_core.agent.updates import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
-from lsp_server import protocol_events as ev
+from agent_core.turns.events import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
+from lsp_server.protocol import events as ev
 
 
 class Recent:

@@ -14,19 +14,19 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Literal
 
-from agent_core.agent import updates as up
-from agent_core.agent.approvals import Decision
-from agent_core.agent.updates import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update, read_update
+from agent_core.agent.approvals.policy import Decision
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.control.client import Attachment, ControlClient
 from agent_core.control.messages import ApprovalInfo, ControlError, EventMessage, SessionInfo, UpdateMessage
 from agent_core.errors import LooplineError, UsageError
 from agent_core.telemetry.codec import decode_event
+from agent_core.turns import events as up
+from agent_core.turns.events import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update, read_update
+from lsp_server.figures import CallWatch
 from lsp_server.live import Asked
-from lsp_server.protocol import Steered
-from lsp_server.protocol_events import AnyEvent, TurnStatus
+from lsp_server.protocol.events import AnyEvent, TurnStatus
+from lsp_server.protocol.methods import Steered
 from lsp_server.recent import Recent
-from lsp_server.telemetry import CallWatch
 
 _STATUS: Mapping[str, TurnStatus] = {
     "running": "running",

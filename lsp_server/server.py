@@ -17,25 +17,25 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from agent_core import __version__
-from agent_core.agent.approvals import Decision, Question
-from agent_core.agent.updates import Update
+from agent_core.agent.approvals.policy import Decision, Question
 from agent_core.errors import ConfigError
-from agent_core.tools.diagnostics import Diagnostic
+from agent_core.tools.editor.diagnostics import Diagnostic
+from agent_core.turns.events import Update
 from lsp_server import features
-from lsp_server.approvals import Asker
+from lsp_server.asker import Asker
 from lsp_server.client import Client
-from lsp_server.desk import Desk
-from lsp_server.documents import Change, Document, Documents, Encoding, Position, path_of
-from lsp_server.events import EventStream
+from lsp_server.documents.buffers import Buffers
+from lsp_server.documents.documents import Change, Document, Documents, Encoding, Position, path_of
 from lsp_server.live import Asked
 from lsp_server.models import ModelBook
 from lsp_server.process import Process
-from lsp_server.protocol import announcement
-from lsp_server.protocol_events import Shape
-from lsp_server.protocol_fixes import FixedProtocol, make_converter
+from lsp_server.protocol.events import Shape
+from lsp_server.protocol.methods import announcement
 from lsp_server.remote import RemoteSession
+from lsp_server.rpc.protocol_fixes import FixedProtocol, make_converter
+from lsp_server.sessions import Desk
 from lsp_server.settings import EditorSettings, claimed_by_folders, resolve
-from lsp_server.workspace import Buffers
+from lsp_server.stream import EventStream
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lsp_server.protocol import Entry, Transcript
+from lsp_server.protocol.methods import Entry, Transcript
 
 MAX_TEXT = 20_000
 

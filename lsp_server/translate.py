@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.agent import updates as up
-from lsp_server import protocol_events as ev
+from agent_core.turns import events as up
+from lsp_server.protocol import events as ev
 
 MAX_ARGUMENTS = 8_000
 MAX_DIFF = 60_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.calls import role_of, text_of
-from agent_core.agent.checkpoints_store import forget
+from agent_core.agent.checkpoints.store import forget
 from agent_core.agent.history import History, SessionHeader, TitleRecord
 from agent_core.clock import new_id
 from agent_core.control.lock import Holder, SessionLock, read_holder

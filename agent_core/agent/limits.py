@@ -7,7 +7,7 @@ import msgspec
 from agent_core.config import Settings
 from agent_core.errors import LimitReached
 from agent_core.model.port import Usage
-from agent_core.telemetry.prices import LIST_PRICES, NANO, PriceTable
+from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

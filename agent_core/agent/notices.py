@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent_core.agent.updates import Notice
 from agent_core.model.port import CallItem, CallStarted, FellBack, Reconnecting
 from agent_core.telemetry.events import Reuse
+from agent_core.turns.events import Notice
 
 _RESENT: Mapping[Reuse, str] = {
     "not_found": "the service no longer held the conversation; it was sent again in full, on the same connection",

@@ -13,29 +13,30 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent import inbox, undoing
+from agent_core.agent import inbox
+from agent_core.agent.approvals.questions import Questions
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
-from agent_core.agent.checkpoints import Checkpoints
-from agent_core.agent.checkpoints_undo import UndoReport
-from agent_core.agent.compaction import Compactor
-from agent_core.agent.context import SessionContext
-from agent_core.agent.fragments import message
+from agent_core.agent.checkpoints import undoing
+from agent_core.agent.checkpoints.checkpoints import Checkpoints
+from agent_core.agent.checkpoints.undo import UndoReport
+from agent_core.agent.context.compaction import Compactor
+from agent_core.agent.context.context import SessionContext
+from agent_core.agent.context.fragments import message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox, Input
 from agent_core.agent.limits import Spent
-from agent_core.agent.questions import Questions
 from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
-from agent_core.agent.updates import Front, InputTaken, Notice, TurnBegan, TurnEnded
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
-from agent_core.telemetry.stages import StageClock, to_ms
+from agent_core.telemetry.rollup.stages import StageClock, to_ms
 from agent_core.tools.toolbox import Toolbox
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.workspace.workspace import Workspace
+from agent_core.turns.events import Front, InputTaken, Notice, TurnBegan, TurnEnded
 
 
 class SessionParts(msgspec.Struct, frozen=True, kw_only=True):

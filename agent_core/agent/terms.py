@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.agent.approvals import Policy
+from agent_core.agent.approvals.policy import Policy
 from agent_core.agent.limits import Limits
-from agent_core.telemetry.prices import LIST_PRICES, PriceTable
+from agent_core.telemetry.rollup.prices import LIST_PRICES, PriceTable
 
 
 class Terms(msgspec.Struct, kw_only=True):

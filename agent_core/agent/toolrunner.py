@@ -11,18 +11,18 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals import Decision, Question, shown, subject_of
+from agent_core.agent.approvals.policy import Decision, Question, shown, subject_of
+from agent_core.agent.approvals.questions import Questions
 from agent_core.agent.calls import CANCELLED, Call
-from agent_core.agent.checkpoints import Checkpoints
-from agent_core.agent.questions import Questions
+from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.terms import Terms
-from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
 from agent_core.clock import Clock, new_id
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import ApprovalOpened, ApprovalResolved, ToolFinished, ToolStarted
-from agent_core.telemetry.stages import StageClock
+from agent_core.telemetry.rollup.stages import StageClock
 from agent_core.tools.port import Kind, ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
+from agent_core.turns.events import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
 
 MAX_LEFT_LINES = 50
 """Lines of a cancelled tool's output that are kept."""

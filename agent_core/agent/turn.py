@@ -9,23 +9,23 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.agent.calls import CANCELLED, CUT_OFF, Call, batches, calls_of, output_of, text_of
-from agent_core.agent.compaction import TOO_LONG, Compactor
-from agent_core.agent.context import SessionContext
-from agent_core.agent.fragments import broken_off, message
+from agent_core.agent.context.compaction import TOO_LONG, Compactor
+from agent_core.agent.context.context import SessionContext
+from agent_core.agent.context.fragments import broken_off, message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Spent, check
 from agent_core.agent.notices import notice_of
 from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
-from agent_core.agent.updates import Front, TextDone, TextPiece, TextVoided
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Restarted, TextDelta
 from agent_core.telemetry.events import Status
-from agent_core.telemetry.stages import StageClock, ms_to_ns
-from agent_core.tools.linters import LINTERS
+from agent_core.telemetry.rollup.stages import StageClock, ms_to_ns
+from agent_core.tools.checks.linters import LINTERS
 from agent_core.tools.port import ToolResult
+from agent_core.turns.events import Front, TextDone, TextPiece, TextVoided
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

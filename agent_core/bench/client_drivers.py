@@ -82,7 +82,7 @@ async def agent(port: int, folder: Path, items: list[bytes]) -> float:
     Gives the CPU seconds of the start."""
     from agent_core.agent.history import History, SessionHeader
     from agent_core.config import state_dir
-    from agent_core.runtime.host import HostOptions, host_session
+    from agent_core.hosting.session import HostOptions, host_session
 
     home = folder / "home"
     env = {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "OPENAI_API_KEY": "bench"}

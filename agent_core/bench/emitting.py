@@ -6,10 +6,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from agent_core.bench.emit_cost import TOKENS_PER_S, measure_emit_cost
 from agent_core.bench.figures import Figure
 from agent_core.clock import Clock
 from agent_core.model.timing import CallTimer, Pace
-from agent_core.telemetry.emit_cost import TOKENS_PER_S, measure_emit_cost
 from agent_core.telemetry.emitter import Emitter
 
 

@@ -8,7 +8,7 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from agent_core.agent.approvals import Approver, Decision, Question, nobody
+from agent_core.agent.approvals.policy import Approver, Decision, Question, nobody
 from agent_core.telemetry.display import visible
 
 _ANSWERS: dict[str, Decision] = {"y": "allow", "yes": "allow", "a": "always", "always": "always"}

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from agent_core.agent.approvals import Approver
+from agent_core.agent.approvals.policy import Approver
 from agent_core.agent.turn import Outcome
-from agent_core.agent.updates import Front, Notice, ToolEnded, Update
 from agent_core.control.lock import SessionHeld
 from agent_core.runtime.attach import attach, outcome_of
 from agent_core.telemetry.events import Event, ToolFinished, TurnFinished
-from agent_core.telemetry.reader import Feed
-from agent_core.tools.changes import Change
+from agent_core.telemetry.journal.reader import Feed
+from agent_core.tools.workspace.changes import Change
+from agent_core.turns.events import Front, Notice, ToolEnded, Update
 
 JOURNAL_LIMIT_S, LOOK_S = 3.0, 0.05
 """How long the host may take to write the turn's end into its journal, and how often that is looked for."""

@@ -17,8 +17,8 @@ from agent_core.cli.run import Report, RunOptions, perform, show
 from agent_core.cli.terminal import Terminal, make_console
 from agent_core.demo.sample import TASK, Verdict, copy_to, run_tests
 from agent_core.telemetry.display import duration, number, size
-from agent_core.telemetry.rows import CallRow
-from agent_core.telemetry.summary import median
+from agent_core.telemetry.rollup.rows import CallRow
+from agent_core.telemetry.rollup.summary import median
 
 LABEL = "search engine, no model"
 

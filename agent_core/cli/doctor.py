@@ -23,12 +23,12 @@ from agent_core.config import config_dir, load, runtime_dir, state_dir
 from agent_core.errors import LooplineError
 from agent_core.keys import Keys
 from agent_core.runtime.embedded import embedded_service
-from agent_core.tools.environment import command_environment
+from agent_core.tools.commands.environment import command_environment
 from agent_core.tools.mcp.server import Place, Server
 from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
-from agent_core.tools.sandbox import DESCRIPTIONS, find_sandbox
-from agent_core.tools.search_engine import find_ripgrep
+from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, find_sandbox
+from agent_core.tools.search.engine import find_ripgrep
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from agent_core.agent.updates import Update
+from agent_core.turns.events import Update
 
 
 class JsonLines:

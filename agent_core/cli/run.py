@@ -13,9 +13,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from agent_core.agent.approvals import Approver
+from agent_core.agent.approvals.policy import Approver
 from agent_core.agent.turn import Outcome
-from agent_core.agent.updates import Front
 from agent_core.cli.approver import approver_for
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table
@@ -24,12 +23,13 @@ from agent_core.config import state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.control.messages import ControlError
 from agent_core.errors import UsageError
-from agent_core.runtime.host import Hosted, HostOptions, host_session
+from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.telemetry.display import duration, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
-from agent_core.telemetry.rollup import Rollup
-from agent_core.tools.changes import Change
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.tools.workspace.changes import Change
+from agent_core.turns.events import Front
 
 LOOKS, LOOK_AGAIN_S = 10, 0.2
 """How often a session is looked at again whose host does not answer and still holds it."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from agent_core.telemetry.display import REUSE_WORDS, UNKNOWN, cached, duration, number, percent, size
-from agent_core.telemetry.rows import CallRow
+from agent_core.telemetry.rollup.rows import CallRow
 
 _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("call", "", 0),

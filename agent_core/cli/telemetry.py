@@ -13,8 +13,8 @@ from agent_core.clock import SystemClock
 from agent_core.config import keep_setting, load, state_dir
 from agent_core.errors import UsageError
 from agent_core.keys import Keys
-from agent_core.telemetry.export import export
-from agent_core.telemetry.hub_client import HubClient, Outcome, shown_url
+from agent_core.telemetry.export.files import export
+from agent_core.telemetry.hub.hub_client import HubClient, Outcome, shown_url
 
 
 def export_events(

@@ -14,7 +14,8 @@ from rich.padding import Padding
 from rich.status import Status as Spinner
 from rich.text import Text
 
-from agent_core.agent.updates import (
+from agent_core.telemetry.display import clean, duration, one_line
+from agent_core.turns.events import (
     ApprovalAsked,
     ApprovalEnded,
     InputTaken,
@@ -29,7 +30,6 @@ from agent_core.agent.updates import (
     TurnEnded,
     Update,
 )
-from agent_core.telemetry.display import clean, duration, one_line
 
 _MAX_DIFF_LINES = 12
 _TOOL_STYLE = {"ok": "green", "error": "red", "denied": "yellow", "timeout": "red", "cancelled": "yellow"}

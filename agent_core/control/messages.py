@@ -13,7 +13,7 @@ that id:
     undo {session, turn, files?, conversation?} -> Undone
     answer {approval, decision}              -> null
 
-An update is an opaque JSON object of the host (`agent_core.agent.updates`), an event one of telemetry
+An update is an opaque JSON object of the host (`agent_core.turns.events`), an event one of telemetry
 (`agent_core.telemetry.events`: calls, stages, tools, approvals, connections; never content). Both are numbered together
 by `seq`, per attachment; a `gap` says how many were left out because the client was slow.
 """

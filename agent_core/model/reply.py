@@ -23,7 +23,7 @@ from agent_core.model.port import (
 )
 from agent_core.model.timing import CallTimer, Channel
 from agent_core.protocol.response_stream import TERMINAL, ResponseStream
-from agent_core.telemetry.usage import TokenUsage, normalise_usage
+from agent_core.telemetry.rollup.usage import TokenUsage, normalise_usage
 from agent_core.wire import events as wire
 from agent_core.wire.errors import to_exception
 

@@ -16,8 +16,8 @@ from agent_core.errors import LooplineError
 from agent_core.model.port import CallTiming
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.sketch import GAP_ERROR, Sketch
-from agent_core.telemetry.usage import TokenUsage
+from agent_core.telemetry.rollup.sketch import GAP_ERROR, Sketch
+from agent_core.telemetry.rollup.usage import TokenUsage
 
 Channel = Literal["text", "reasoning", "tool_arguments"]
 

@@ -17,21 +17,17 @@ from starlette.routing import Route, WebSocketRoute
 from agent_core.clock import Clock, SystemClock
 from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
-from agent_core.responses_server.auth import AuthMiddleware, Guard
+from agent_core.responses_server.admission.limits import Limits
+from agent_core.responses_server.conversation.sealing import Sealer
 from agent_core.responses_server.engines.registry import build_registry
-from agent_core.responses_server.http.context import Contexts
-from agent_core.responses_server.http.exchange import ResponsesEndpoint
-from agent_core.responses_server.http.metrics import Metrics
-from agent_core.responses_server.http.probes import Probes
-from agent_core.responses_server.http.replies import as_json
-from agent_core.responses_server.http.stored import StoredResponses
-from agent_core.responses_server.ledger.ledgers import make_ledger
-from agent_core.responses_server.limits import Limits
-from agent_core.responses_server.logs import logging_to_stderr
+from agent_core.responses_server.ledger.factory import make_ledger
 from agent_core.responses_server.metrics.counters import Counters
-from agent_core.responses_server.pipeline import Pipeline
-from agent_core.responses_server.process import run_process
-from agent_core.responses_server.rendering import Renderer
+from agent_core.responses_server.pipeline.respond import Pipeline
+from agent_core.responses_server.pipeline.settlement import Settlement
+from agent_core.responses_server.process.logs import logging_to_stderr
+from agent_core.responses_server.process.run import run_process
+from agent_core.responses_server.rendering.renderer import Renderer
+from agent_core.responses_server.rendering.tokenizer import Tokenizer
 from agent_core.responses_server.request.validation import Validator, build_decoders
 from agent_core.responses_server.screening.chain import Screens
 from agent_core.responses_server.screening.credentials import CredentialScreen
@@ -39,15 +35,19 @@ from agent_core.responses_server.screening.injection import InjectionScreen
 from agent_core.responses_server.screening.media import MediaScreen
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
-from agent_core.responses_server.settlement import Settlement
+from agent_core.responses_server.shells.auth import AuthMiddleware, Guard
+from agent_core.responses_server.shells.http.context import Contexts
+from agent_core.responses_server.shells.http.exchange import ResponsesEndpoint
+from agent_core.responses_server.shells.http.metrics import Metrics
+from agent_core.responses_server.shells.http.probes import Probes
+from agent_core.responses_server.shells.http.replies import as_json
+from agent_core.responses_server.shells.http.stored import StoredResponses
+from agent_core.responses_server.shells.websocket import WebSocketEndpoint
 from agent_core.responses_server.state.retention import Retention
-from agent_core.responses_server.state.sealing import Sealer
-from agent_core.responses_server.state.stores import make_store
-from agent_core.responses_server.tokenizer import Tokenizer
-from agent_core.responses_server.websocket import WebSocketEndpoint
+from agent_core.responses_server.store.factory import make_store
 from agent_core.telemetry.emitter import Emitter, NullSink, Sink
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.prices import LIST_PRICES
+from agent_core.telemetry.journal.sink import JournalSink
+from agent_core.telemetry.rollup.prices import LIST_PRICES
 from agent_core.telemetry.source import new_source
 
 log = logging.getLogger(__name__)

@@ -12,8 +12,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from agent_core.agent.approvals import Approver, Question, nobody
-from agent_core.agent.updates import (
+from agent_core.agent.approvals.policy import Approver, Question, nobody
+from agent_core.control.client import Attachment, ControlClient
+from agent_core.control.lock import SessionHeld
+from agent_core.control.messages import ApprovalInfo, ControlError, Said, SessionInfo, UpdateMessage
+from agent_core.telemetry.events import Status
+from agent_core.turns.events import (
     ApprovalAsked,
     ApprovalEnded,
     Front,
@@ -23,10 +27,6 @@ from agent_core.agent.updates import (
     TurnEnded,
     read_update,
 )
-from agent_core.control.client import Attachment, ControlClient
-from agent_core.control.lock import SessionHeld
-from agent_core.control.messages import ApprovalInfo, ControlError, Said, SessionInfo, UpdateMessage
-from agent_core.telemetry.events import Status
 
 CANCEL_LIMIT_S = 10.0
 """How long the host may take to end a turn that was cancelled from here."""

@@ -16,9 +16,9 @@ from agent_core.config import Settings
 from agent_core.errors import ConfigError
 from agent_core.keys import Keys
 from agent_core.telemetry.emitter import Emitter, FanOut, Sink
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.retention import sweep
-from agent_core.telemetry.shipper import Shipper
+from agent_core.telemetry.hub.shipper import Shipper
+from agent_core.telemetry.journal.retention import sweep
+from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.source import new_source
 
 OTEL_VARIABLE = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -48,7 +48,7 @@ def telemetry(
         stack.callback(journal.close)
         exporters: list[Sink] = []
         if env.get(OTEL_VARIABLE):
-            from agent_core.telemetry.otel import OtelOptions, open_otel
+            from agent_core.telemetry.export.otel import OtelOptions, open_otel
 
             try:
                 otel = open_otel(OtelOptions(version=__version__))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from agent_core.tools.checks import ChecksTool
-from agent_core.tools.diagnostics import DiagnosticSource, DiagnosticsTool
-from agent_core.tools.edit import EditTool
-from agent_core.tools.environment import command_environment
-from agent_core.tools.files import ListTool, ReadTool
-from agent_core.tools.handles import Handles, ProcessTool
-from agent_core.tools.open_documents import OpenDocumentsTool
-from agent_core.tools.patch import PatchTool
+from agent_core.tools.checks.checks import ChecksTool
+from agent_core.tools.commands.environment import command_environment
+from agent_core.tools.commands.handles import Handles, ProcessTool
+from agent_core.tools.commands.processes import Processes
+from agent_core.tools.commands.shell import ShellTool
+from agent_core.tools.editor.diagnostics import DiagnosticSource, DiagnosticsTool
+from agent_core.tools.editor.open_documents import OpenDocumentsTool
+from agent_core.tools.files.edit import EditTool
+from agent_core.tools.files.patch import PatchTool
+from agent_core.tools.files.reading import ListTool, ReadTool
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
-from agent_core.tools.processes import Processes
-from agent_core.tools.sandbox import Sandbox
-from agent_core.tools.search import SearchTool
-from agent_core.tools.shell import ShellTool
+from agent_core.tools.sandbox.sandbox import Sandbox
+from agent_core.tools.search.search import SearchTool
 from agent_core.tools.toolbox import Closing, Source, Toolbox
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.workspace.workspace import Workspace
 
 
 def standard_toolbox(

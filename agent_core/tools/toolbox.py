@@ -10,7 +10,7 @@ import msgspec
 
 from agent_core.errors import ToolError
 from agent_core.tools.port import Kind, Tool, ToolContext, ToolResult, ToolSpec
-from agent_core.tools.text import printable
+from agent_core.tools.workspace.text import printable
 
 log = logging.getLogger(__name__)
 

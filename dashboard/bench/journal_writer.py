@@ -16,7 +16,7 @@ from typing import Any
 from agent_core.clock import SystemClock
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.source import new_source
 
 SESSIONS = 8

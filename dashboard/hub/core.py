@@ -14,21 +14,21 @@ from typing import TypeVar
 import msgspec
 
 from agent_core.clock import Clock
-from agent_core.telemetry.axis import parse_time_ns
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event
+from agent_core.telemetry.rollup.axis import parse_time_ns
 from dashboard.hub import housekeeping
-from dashboard.hub.ingest import Batch, Refused
-from dashboard.hub.limits import NewSources
-from dashboard.hub.live import Live
-from dashboard.hub.live_rows import error_of, live_row
-from dashboard.hub.member import Changes, Member, kind_of, plausible_us, subject_of
+from dashboard.hub.ingest.ndjson import Batch, Refused
+from dashboard.hub.live.recent import SPAN_S, Recent
+from dashboard.hub.live.ring import Live
+from dashboard.hub.live.rows import error_of, live_row
 from dashboard.hub.metrics import Counters, Since
-from dashboard.hub.recent import SPAN_S, Recent
-from dashboard.hub.records import EventRow, Expired, Flush, SourceRecord, day_of
-from dashboard.hub.roster import SLICE, Roster
+from dashboard.hub.people.limits import NewSources
 from dashboard.hub.settings import HubSettings
-from dashboard.hub.store import Store, StoreError
+from dashboard.hub.sources.registry import SLICE, Roster
+from dashboard.hub.sources.state import Changes, Member, kind_of, plausible_us, subject_of
+from dashboard.hub.store.port import Store, StoreError
+from dashboard.hub.store.records import EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.tasks import owned
 from dashboard.hub.writing import Writing
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.telemetry.sketch import Sketch
-from dashboard import format as fmt
+from agent_core.telemetry.rollup.sketch import Sketch
 from dashboard.hub.core import Hub
-from dashboard.hub.live_rows import LiveRow, Totals, connection_lines, live_row
-from dashboard.hub.member import Member
+from dashboard.hub.live.rows import LiveRow, Totals, connection_lines, live_row
+from dashboard.hub.sources.state import Member
+from dashboard.state import format as fmt
 
 SHOWN = 60
 """Running turns on the page, the newest; the rest is told as a number."""

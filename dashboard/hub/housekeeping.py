@@ -6,9 +6,9 @@ import logging
 
 import msgspec
 
-from dashboard.hub.records import DAY_US, Expired, Level, day_of
 from dashboard.hub.settings import HubSettings
-from dashboard.hub.store import Store
+from dashboard.hub.store.port import Store
+from dashboard.hub.store.records import DAY_US, Expired, Level, day_of
 
 log = logging.getLogger(__name__)
 

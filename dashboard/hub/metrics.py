@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from agent_core.telemetry.figures import OTHER, Figures
-from agent_core.telemetry.prices import NANO
-from agent_core.telemetry.sketch import Sketch
-from agent_core.telemetry.stages import STAGES
-from dashboard.hub.records import Cell, Dims
+from agent_core.telemetry.rollup.figures import OTHER, Figures
+from agent_core.telemetry.rollup.prices import NANO
+from agent_core.telemetry.rollup.sketch import Sketch
+from agent_core.telemetry.rollup.stages import STAGES
+from dashboard.hub.store.records import Cell, Dims
 
 SECONDS = tuple(0.01 * 2**n for n in range(14))
 """Buckets that the conventions set for durations: 0.01 s to 81.92 s."""

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import ConfigError
-from agent_core.telemetry.figures import Targets
-from agent_core.telemetry.prices import LIST_PRICES, PriceTable
+from agent_core.telemetry.rollup.figures import Targets
+from agent_core.telemetry.rollup.prices import LIST_PRICES, PriceTable
 
 MAX_MARKERS = 50
 MAX_PRICES = 200

@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from dashboard.hub.member import Changes
-from dashboard.hub.records import Cell, CellKey, EventRow, Flush, SourceRecord
-from dashboard.hub.store import Store, StoreError
+from dashboard.hub.sources.state import Changes
+from dashboard.hub.store.port import Store, StoreError
+from dashboard.hub.store.records import Cell, CellKey, EventRow, Flush, SourceRecord
 from dashboard.hub.tasks import owned
 
 log = logging.getLogger(__name__)

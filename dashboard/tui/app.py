@@ -18,18 +18,18 @@ from agent_core.clock import rfc3339
 from agent_core.control.messages import Decision
 from agent_core.errors import LooplineError
 from dashboard.feed import EventFeed
-from dashboard.format import one_line
-from dashboard.state import State
+from dashboard.state.fold import State
+from dashboard.state.format import one_line
 from dashboard.tui.control import LOOK_S, ControlLink
 from dashboard.tui.desk import Desk
 from dashboard.tui.export import export_turns
 from dashboard.tui.following import Following
 from dashboard.tui.keys import KEYS, MOVING
-from dashboard.tui.paint.base import Row, text_of
-from dashboard.tui.palette import CYCLE, DARK, THEMES
 from dashboard.tui.screens.main import MainScreen
 from dashboard.tui.screens.overlays import ApprovalQuestion, CancelQuestion, CompareSheet, HelpSheet
 from dashboard.tui.subjects import Subject
+from dashboard.widgets.palette import CYCLE, DARK, THEMES
+from dashboard.widgets.spans import Row, text_of
 
 COMPARED_TURNS = 50
 MAX_TURNS = 1000

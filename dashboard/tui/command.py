@@ -12,10 +12,10 @@ from agent_core.clock import Clock, SystemClock
 from agent_core.collector import calm_collector
 from agent_core.config import load, runtime_dir, state_dir
 from agent_core.errors import UsageError
-from agent_core.telemetry.figures import Targets
-from agent_core.telemetry.prices import LIST_PRICES
+from agent_core.telemetry.rollup.figures import Targets
+from agent_core.telemetry.rollup.prices import LIST_PRICES
 from dashboard.feed import EventFeed, JournalFollower, Replay
-from dashboard.state import State
+from dashboard.state.fold import State
 
 
 def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:

@@ -7,13 +7,13 @@ from datetime import UTC, datetime, tzinfo
 
 import msgspec
 
-from agent_core.telemetry.figures import Figures
-from dashboard.compare import figures_of_turn
-from dashboard.filters import Word, matches, parse
-from dashboard.lines import TurnLine
-from dashboard.state import State
+from agent_core.telemetry.rollup.figures import Figures
+from dashboard.state.compare import figures_of_turn
+from dashboard.state.filters import Word, matches, parse
+from dashboard.state.fold import State
+from dashboard.state.lines import TurnLine
 from dashboard.tui.paint import connection, errors, header, raw, reuse, tokens, turns, waterfall
-from dashboard.tui.paint.base import Lazy, Line, Look, Page, Row, fill, joined, left, line_width, nothing, title_of
+from dashboard.widgets.spans import Lazy, Line, Look, Page, Row, fill, joined, left, line_width, nothing, title_of
 
 RATES_HZ = (0.5, 1.0, 2.0, 4.0, 10.0)
 """How often all is drawn; the panel that has the keyboard is drawn 10 times a second when its turn changes."""

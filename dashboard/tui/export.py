@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent_core.errors import StateError, UsageError
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.export import write_csv, write_ndjson
+from agent_core.telemetry.export.files import write_csv, write_ndjson
 
 _WRITERS = {".ndjson": write_ndjson, ".csv": write_csv}
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from agent_core.errors import LooplineError
 from dashboard.feed import BATCH, EventFeed, Replay
-from dashboard.format import one_line
-from dashboard.state import State
+from dashboard.state.fold import State
+from dashboard.state.format import one_line
 from dashboard.tui.desk import Desk
 
 SLICE = 250

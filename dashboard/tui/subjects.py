@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from agent_core.telemetry.figures import Figures
+from agent_core.telemetry.rollup.figures import Figures
 
 
 class Subject(msgspec.Struct, frozen=True):

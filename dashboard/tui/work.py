@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from dashboard.tui.paint.base import Row
+from dashboard.widgets.spans import Row
 
 
 class Work(Protocol):

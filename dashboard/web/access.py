@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends
 from starlette.requests import Request
 
-from dashboard.hub.auth import Identity, Permission
+from dashboard.hub.people.auth import Identity, Permission
 from dashboard.web.origin import SAFE_METHODS, Credential, Kind, origin_problem
 from dashboard.web.parts import Parts, parts_of
 from dashboard.web.replies import SignInNeeded, WebError

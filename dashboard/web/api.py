@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.export import write_csv, write_ndjson
-from dashboard.hub.history import export_filter, exported, follow
+from agent_core.telemetry.export.files import write_csv, write_ndjson
 from dashboard.hub.metrics import CONTENT_TYPE, exposition
-from dashboard.hub.records import day_of
+from dashboard.hub.queries.history import export_filter, exported, follow
+from dashboard.hub.store.records import day_of
 from dashboard.web.access import ExportApi, MetricsApi, ReadApi
 from dashboard.web.health import gauges, health_of
 from dashboard.web.pages.common import filters, time_range

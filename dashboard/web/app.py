@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from dashboard.hub.store import StoreError
+from dashboard.hub.store.port import StoreError
 from dashboard.web import api, ingest, stream
 from dashboard.web.guard import Guard
 from dashboard.web.pages import errors, now, reuse, settings, sign_in, trends, turn

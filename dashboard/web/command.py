@@ -12,10 +12,10 @@ from pathlib import Path
 from agent_core import __version__
 from agent_core.clock import SystemClock
 from agent_core.config import state_dir
-from dashboard import format as fmt
-from dashboard.hub import auth
-from dashboard.hub.sqlite_people import SqlitePeople
-from dashboard.hub.store import store_folder
+from dashboard.hub.people import auth
+from dashboard.hub.store.port import store_folder
+from dashboard.hub.store.sqlite_people import SqlitePeople
+from dashboard.state import format as fmt
 from dashboard.web.launch import Running, WebOptions, serve_until_signal
 
 DEFAULT_PORT = 4646

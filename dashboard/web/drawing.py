@@ -9,10 +9,10 @@ import math
 
 import msgspec
 
-from agent_core.telemetry.rows import CallRow
-from dashboard import format as fmt
-from dashboard.state import State
-from dashboard.waterfall import Bar, Waterfall
+from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.state import format as fmt
+from dashboard.state.fold import State
+from dashboard.state.waterfall import Bar, Waterfall
 
 MIN_WIDTH = 0.15
 """Of a bar, in per cent of the axis, so that it can be seen."""

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 
 from agent_core.telemetry.events import Content, Event
-from agent_core.telemetry.reader import Cursor
+from agent_core.telemetry.journal.reader import Cursor
 from dashboard.feed import JournalFollower
-from dashboard.hub.auth import LOCAL_TEAM
 from dashboard.hub.core import Hub
-from dashboard.hub.ingest import Batch, Refused, problem_of
-from dashboard.hub.records import DAY_US, day_of
-from dashboard.hub.store import People, StoreError
+from dashboard.hub.ingest.ndjson import Batch, Refused, problem_of
+from dashboard.hub.people.auth import LOCAL_TEAM
+from dashboard.hub.store.port import People, StoreError
+from dashboard.hub.store.records import DAY_US, day_of
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from dashboard.hub.store import StoreError
+from dashboard.hub.store.port import StoreError
 from dashboard.web.parts import Parts
 
 

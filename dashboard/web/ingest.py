@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agent_core.telemetry.events import SCHEMA_VERSION
-from dashboard.hub.auth import ALL_TEAMS, LOCAL_TEAM, Identity
-from dashboard.hub.ingest import MAX_BODY_BYTES, MAX_EVENTS, Refused, read_batch
+from dashboard.hub.ingest.ndjson import MAX_BODY_BYTES, MAX_EVENTS, Refused, read_batch
+from dashboard.hub.people.auth import ALL_TEAMS, LOCAL_TEAM, Identity
 from dashboard.web.access import IngestApi, read_body
 from dashboard.web.parts import Parts, parts_of
 from dashboard.web.replies import WebError, error_reply, json_reply

@@ -13,12 +13,12 @@ from pathlib import Path
 
 from agent_core.clock import Clock, SystemClock
 from agent_core.errors import ConfigError
-from dashboard.hub.auth import Auth, Launch, new_launch
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
+from dashboard.hub.people.auth import Auth, Launch, new_launch
 from dashboard.hub.settings import read_settings
-from dashboard.hub.sqlite_people import SqlitePeople
-from dashboard.hub.sqlite_store import SqliteStore
+from dashboard.hub.store.sqlite_people import SqlitePeople
+from dashboard.hub.store.sqlite_store import SqliteStore
 from dashboard.hub.tasks import owned
 from dashboard.web.app import build_app
 from dashboard.web.assets import Assets

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from jinja2 import Environment
 from starlette.requests import HTTPConnection
 
-from dashboard.hub.auth import Auth
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
-from dashboard.hub.limits import Buckets
-from dashboard.hub.store import People
+from dashboard.hub.people.auth import Auth
+from dashboard.hub.people.limits import Buckets
+from dashboard.hub.store.port import People
 from dashboard.web.assets import Assets
 from dashboard.web.origin import Site
 

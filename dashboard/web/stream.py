@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from dashboard.hub.auth import Identity
 from dashboard.hub.frames import TotalsNow
+from dashboard.hub.people.auth import Identity
 from dashboard.web.access import ReadApi
 from dashboard.web.parts import Parts, parts_of
 from dashboard.web.replies import WebError

@@ -19,7 +19,7 @@ from agent_core.bench.process_cost import rss_bytes
 from agent_core.clock import SystemClock
 from agent_core.collector import calm_collector
 from lsp_server.process import Process
-from lsp_server.stdio import serve_stdio
+from lsp_server.transport.stdio import serve_stdio
 
 STEP_S = 0.002
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from agent_core.errors import LooplineError
-from lsp_server.documents import Document, Splice, bare
+from lsp_server.documents.documents import Document, Splice, bare
+from lsp_server.documents.lines import LineNotes
 from lsp_server.features.turns import start_turn
-from lsp_server.lines import LineNotes
-from lsp_server.protocol import Position, Range, TextDocument, TurnStart
+from lsp_server.protocol.methods import Position, Range, TextDocument, TurnStart
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

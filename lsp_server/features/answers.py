@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from agent_core.agent import updates as up
-from lsp_server.documents import uri_of
+from agent_core.turns import events as up
+from lsp_server.documents.documents import uri_of
 from lsp_server.live import Asked
 
 if TYPE_CHECKING:

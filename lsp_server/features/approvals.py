@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, cast
 
-from agent_core.agent import updates as up
-from agent_core.agent.approvals import Question
+from agent_core.agent.approvals.policy import Question
 from agent_core.control.messages import ApprovalInfo, ControlError
 from agent_core.errors import LooplineError, UsageError
 from agent_core.tools.port import Kind
+from agent_core.turns import events as up
 from lsp_server.live import LiveSession
-from lsp_server.protocol import ApprovalAnswer
+from lsp_server.protocol.methods import ApprovalAnswer
 from lsp_server.remote import RemoteSession
 
 if TYPE_CHECKING:

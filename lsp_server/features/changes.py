@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_core.agent.archive import Archive
-from agent_core.agent.checkpoints_read import FileChange, changes_of
+from agent_core.agent.checkpoints.reading import FileChange, changes_of
 from agent_core.config import state_dir
-from agent_core.tools import text
-from agent_core.tools.diffs import diff
-from lsp_server.documents import uri_of
-from lsp_server.protocol import TurnChanges, TurnChangesGet, TurnFile
+from agent_core.tools.workspace import text
+from agent_core.tools.workspace.diffs import diff
+from lsp_server.documents.documents import uri_of
+from lsp_server.protocol.methods import TurnChanges, TurnChangesGet, TurnFile
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

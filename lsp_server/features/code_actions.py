@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from lsp_server.features.findings import SOURCE, fix_test
 from lsp_server.features.turns import start_turn
-from lsp_server.protocol import Ask, TurnStart
+from lsp_server.protocol.methods import Ask, TurnStart
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

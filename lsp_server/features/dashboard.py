@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types as lsp
 
-from lsp_server.protocol import Dashboard, Nothing
+from lsp_server.protocol.methods import Dashboard, Nothing
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_core.tools.diagnostics import Diagnostic, Severity
-from lsp_server.documents import Document, Position, path_of
+from agent_core.tools.editor.diagnostics import Diagnostic, Severity
+from lsp_server.documents.documents import Document, Position, path_of
 from lsp_server.features.findings import SOURCE
-from lsp_server.protocol import Diagnostics
+from lsp_server.protocol.methods import Diagnostics
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from lsp_server.documents import path_of
+from lsp_server.documents.documents import path_of
 from lsp_server.settings import WATCHED, is_settings_file
 
 if TYPE_CHECKING:

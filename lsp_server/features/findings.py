@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types as lsp
 
-from agent_core.agent import updates as up
 from agent_core.errors import ToolError
-from lsp_server.documents import uri_of
+from agent_core.turns import events as up
+from lsp_server.documents.documents import uri_of
 from lsp_server.live import LiveSession
 
 if TYPE_CHECKING:

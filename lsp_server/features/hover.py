@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types as lsp
 
-from agent_core.agent import updates as up
 from agent_core.errors import ToolError
-from lsp_server import patches
-from lsp_server.documents import Document, Splice, bare
-from lsp_server.lines import LineNotes
+from agent_core.turns import events as up
+from lsp_server.documents import patches
+from lsp_server.documents.documents import Document, Splice, bare
+from lsp_server.documents.lines import LineNotes
 from lsp_server.live import LiveSession
 from lsp_server.translate import title_of
 

@@ -13,9 +13,9 @@ from lsprotocol import types as lsp
 
 from agent_core.errors import LooplineError
 from agent_core.runtime.completion import Completer
-from agent_core.tools.secret_names import SecretRules
+from agent_core.tools.workspace.secret_names import SecretRules
 from lsp_server.context import shown_path
-from lsp_server.documents import Document, Place, Position
+from lsp_server.documents.documents import Document, Place, Position
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

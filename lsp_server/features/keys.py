@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Literal
 
 from agent_core.keys import VARIABLES, Keys
-from lsp_server.protocol import AuthProvider, AuthSet, AuthStatus, Nothing
+from lsp_server.protocol.methods import AuthProvider, AuthSet, AuthStatus, Nothing
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.errors import LooplineError, UsageError
 from lsp_server.live import LiveSession
-from lsp_server.protocol import ModelInfo, Models, ModelSelect
+from lsp_server.protocol.methods import ModelInfo, Models, ModelSelect
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from agent_core.agent import updates as up
+from agent_core.turns import events as up
 from lsp_server.live import Asked
 from lsp_server.translate import title_of
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from agent_core.agent import updates as up
-from lsp_server.desk import approvals_of
-from lsp_server.documents import uri_of
+from agent_core.turns import events as up
+from lsp_server.documents.documents import uri_of
 from lsp_server.live import LiveSession
-from lsp_server.protocol_events import ApprovalOpened, FileDiff, TurnDiff
+from lsp_server.protocol.events import ApprovalOpened, FileDiff, TurnDiff
+from lsp_server.sessions import approvals_of
 from lsp_server.translate import MAX_DIFF, events_of, title_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.agent.archive import Archive
 from agent_core.config import state_dir
-from lsp_server.protocol import (
+from lsp_server.protocol.methods import (
     Nothing,
     Session,
     SessionId,

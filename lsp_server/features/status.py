@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_core.agent import updates as up
-from lsp_server.desk import approvals_of
-from lsp_server.documents import uri_of
-from lsp_server.protocol import Nothing
-from lsp_server.protocol_events import Category, Command, Severity, Status
+from agent_core.turns import events as up
+from lsp_server.documents.documents import uri_of
+from lsp_server.protocol.events import Category, Command, Severity, Status
+from lsp_server.protocol.methods import Nothing
+from lsp_server.sessions import approvals_of
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agent_core.config import keep_setting, load
 from agent_core.errors import UsageError
-from lsp_server.documents import path_of
-from lsp_server.protocol import Trust, Trusted
+from lsp_server.documents.documents import path_of
+from lsp_server.protocol.methods import Trust, Trusted
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from agent_core.agent import updates as up
 from agent_core.errors import UsageError
+from agent_core.turns import events as up
 from lsp_server.context import compose
 from lsp_server.live import LiveSession
-from lsp_server.protocol import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
+from lsp_server.protocol.methods import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
 from lsp_server.remote import RemoteSession
 from lsp_server.translate import title_of
 

@@ -10,7 +10,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_core.tools.walk import walk
+from agent_core.tools.workspace.walk import walk
 from lsp_server.settings import is_settings_file
 
 if TYPE_CHECKING:

@@ -38,9 +38,9 @@ def _modules_after(statement: str) -> set[str]:
 @pytest.mark.parametrize(
     ("statement", "absent"),
     [
-        ("import agent_core.runtime.host", "starlette uvicorn pygls textual fastapi httpx rich typer"),
+        ("import agent_core.hosting.session", "starlette uvicorn pygls textual fastapi httpx rich typer"),
         ("import agent_core.cli.app", "starlette uvicorn pygls textual fastapi httpx websockets msgspec asyncio rich"),
-        ("import agent_core.telemetry.rollup", "sqlite3 asyncio threading"),
+        ("import agent_core.telemetry.rollup.rollup", "sqlite3 asyncio threading"),
         ("import agent_core.protocol.chain, agent_core.protocol.response_stream", "asyncio websockets httpx"),
         ("import agent_core.responses_server.app", "pygls textual fastapi rich httpx"),
     ],

@@ -15,7 +15,7 @@ import pytest
 
 from agent_core.agent.history import History
 from agent_core.telemetry.events import CallCompleted, CallSent, ConnectionOpened, ToolFinished
-from agent_core.telemetry.reader import Feed
+from agent_core.telemetry.journal.reader import Feed
 from tests.support.agent_faults import CALLS, FINAL, SCRIPT, call, files
 from tests.support.cli import TIMEOUT_S, Done, environment, loopline
 from tests.support.fault_proxy import FaultProxy, faulty

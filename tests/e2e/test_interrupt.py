@@ -15,7 +15,7 @@ import pytest
 from agent_core.agent.history import History
 from agent_core.demo.sample import SAMPLE, TASK, copy_to, run_tests
 from agent_core.telemetry.events import TurnFinished
-from agent_core.telemetry.reader import Feed
+from agent_core.telemetry.journal.reader import Feed
 from tests.support.cli import environment, loopline, started, tree
 from tests.support.survivors import processes_of, wait_until_none
 

@@ -14,7 +14,7 @@ import pytest
 
 from agent_core.agent.history import History
 from agent_core.telemetry.events import ToolStarted
-from agent_core.telemetry.reader import Feed
+from agent_core.telemetry.journal.reader import Feed
 from tests.support import model_events as make
 from tests.support.agent_faults import files
 from tests.support.cli import TIMEOUT_S, environment, loopline, started

@@ -13,7 +13,7 @@ import pytest
 from agent_core.agent.history import History
 from agent_core.demo.sample import TASK, copy_to, run_tests
 from agent_core.telemetry.events import CallCompleted, CallSent, ServiceCall
-from agent_core.telemetry.reader import Feed
+from agent_core.telemetry.journal.reader import Feed
 from tests.support.cli import Done, environment, loopline, tree
 from tests.support.relay import Relay, relay_to
 from tests.support.sample import OTHER_BUGS, copy_with, sound_copy

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.figures import Figures
-from agent_core.telemetry.rollup import Rollup
-from agent_core.telemetry.rows import CallRow
+from agent_core.telemetry.rollup.figures import Figures
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.telemetry.rollup.rows import CallRow
 from tests.support.telemetry import Scene
 
 MODELS = ["gpt-5", "gpt-5-mini", "somebody's"]

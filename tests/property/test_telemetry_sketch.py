@@ -7,7 +7,7 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.telemetry.sketch import ERROR, GAP_ERROR, Sketch
+from agent_core.telemetry.rollup.sketch import ERROR, GAP_ERROR, Sketch
 
 values = st.one_of(st.just(0.0), st.floats(1e-6, 1e12), st.floats(0.1, 1000.0))
 samples = st.lists(values, min_size=1, max_size=60)

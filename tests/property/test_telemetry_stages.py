@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.rollup import Rollup
-from agent_core.telemetry.running import Running
-from agent_core.telemetry.stages import STAGES, ms_to_ns
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.telemetry.rollup.running import Running
+from agent_core.telemetry.rollup.stages import STAGES, ms_to_ns
 from tests.support.telemetry import MS, Scene
 
 Kind = Literal["call", "tool", "approval"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agent_core.errors import ToolError
 from agent_core.tools.port import ToolContext
-from agent_core.tools.text import View, decode
+from agent_core.tools.workspace.text import View, decode
 from tests.support.tools import Bench
 from tests.support.tools_buffers import Buffers
 

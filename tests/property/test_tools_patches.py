@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.errors import ToolError
-from agent_core.tools.diffs import diff
-from agent_core.tools.patch_format import read_patch
-from agent_core.tools.patch_match import patched
-from agent_core.tools.text import View
+from agent_core.tools.files.patch_format import read_patch
+from agent_core.tools.files.patch_match import patched
+from agent_core.tools.workspace.diffs import diff
+from agent_core.tools.workspace.text import View
 from tests.support.tools import Bench
 
 LINES = st.lists(

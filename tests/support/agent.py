@@ -11,26 +11,26 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from agent_core.agent.approvals import Approver, Policy, nobody
-from agent_core.agent.compaction import Compactor
-from agent_core.agent.context import SessionContext
+from agent_core.agent.approvals.policy import Approver, Policy, nobody
+from agent_core.agent.approvals.questions import Questions
+from agent_core.agent.context.compaction import Compactor
+from agent_core.agent.context.context import SessionContext
+from agent_core.agent.context.environment import Surroundings
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
-from agent_core.agent.questions import Questions
 from agent_core.agent.session import Session, SessionParts
-from agent_core.agent.surroundings import Surroundings
 from agent_core.agent.terms import Terms
-from agent_core.agent.updates import Notice, Update
 from agent_core.config import Approve
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
 from agent_core.telemetry.emitter import Emitter, ListSink
-from agent_core.telemetry.prices import LIST_PRICES, PriceTable
-from agent_core.tools.diagnostics import DiagnosticSource
+from agent_core.telemetry.rollup.prices import LIST_PRICES, PriceTable
+from agent_core.tools.editor.diagnostics import DiagnosticSource
 from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.toolbox import Toolbox
-from agent_core.tools.workspace import Documents, Workspace
+from agent_core.tools.workspace.workspace import Documents, Workspace
+from agent_core.turns.events import Notice, Update
 from tests.support.model_session import JumpingClock
 
 U = TypeVar("U", bound=Update)

@@ -12,7 +12,7 @@ import msgspec
 
 from agent_core.clock import rfc3339
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.axis import parse_time_ns
+from agent_core.telemetry.rollup.axis import parse_time_ns
 from tests.support.telemetry import HandClock, Scene
 
 SECOND = 1000.0

@@ -11,9 +11,9 @@ from agent_core.clock import Clock, SystemClock
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event
 from dashboard.hub.core import Hub
-from dashboard.hub.ingest import Batch, read_batch
+from dashboard.hub.ingest.ndjson import Batch, read_batch
 from dashboard.hub.settings import HubSettings
-from dashboard.hub.sqlite_store import SqliteStore
+from dashboard.hub.store.sqlite_store import SqliteStore
 from tests.support.telemetry import Scene
 
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_core.responses_server.engines.base import (
+from agent_core.repair.limits import Limits
+from agent_core.repair.replies import RepairEngine
+from agent_core.responses_server.engine import (
     EngineRequest,
     EngineTool,
     Finish,
@@ -23,11 +25,9 @@ from agent_core.responses_server.engines.base import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.engines.repair.engine import RepairEngine
-from agent_core.responses_server.engines.repair.limits import Limits
 from agent_core.tools.port import ToolContext
 from agent_core.tools.standard import standard_toolbox
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.workspace.workspace import Workspace
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message, OutputText
 

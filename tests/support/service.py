@@ -19,7 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.app import build_app
-from agent_core.responses_server.process import PromptServer, bind, service_url, uvicorn_config
+from agent_core.responses_server.process.run import PromptServer, bind, service_url, uvicorn_config
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ApiKey, ServeSettings
 from agent_core.telemetry.emitter import ListSink

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter, FanOut, ListSink, Sink
-from agent_core.telemetry.stages import StageClock, ms_to_ns, to_ms
+from agent_core.telemetry.rollup.stages import StageClock, ms_to_ns, to_ms
 
 MS = 1_000_000
 EPOCH_NS = 1_796_000_000_000_000_000

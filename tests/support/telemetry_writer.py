@@ -18,7 +18,7 @@ from pathlib import Path
 from agent_core.clock import SystemClock
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.journal.sink import JournalSink
 
 
 def main(state_dir: Path, source: str, mode: str) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.tools.port import ToolContext, ToolResult
-from agent_core.tools.sandbox import Found, Sandbox
+from agent_core.tools.sandbox.sandbox import Found, Sandbox
 from agent_core.tools.standard import standard_toolbox
-from agent_core.tools.workspace import Documents, Workspace
+from agent_core.tools.workspace.workspace import Documents, Workspace
 
 BIN = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
 """An environment as bare as a command can do with."""

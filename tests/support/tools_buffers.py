@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent_core.tools.workspace import OpenDocument
+from agent_core.tools.workspace.workspace import OpenDocument
 
 
 class Buffers:

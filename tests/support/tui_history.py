@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from agent_core.clock import rfc3339
-from agent_core.telemetry.layout import CREATE, journal_dir, journal_path
+from agent_core.telemetry.journal.layout import CREATE, journal_dir, journal_path
 
 CALLS_PER_TURN = 20
 EVENTS_PER_CALL = 3

@@ -11,7 +11,7 @@ import termios
 import time
 from pathlib import Path
 
-from dashboard.format import clean
+from dashboard.state.format import clean
 
 WAIT_S = 60.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_core.responses_server.engines.base import EngineRequest, EngineTool
+from agent_core.responses_server.engine import EngineRequest, EngineTool
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message
 
 READ = EngineTool(name="read", description="Read a file", parameters={"type": "object", "properties": {"path": {}}})

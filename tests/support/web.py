@@ -15,7 +15,7 @@ import httpx
 import msgspec
 
 from agent_core.clock import Clock, SystemClock
-from dashboard.hub.auth import add_token
+from dashboard.hub.people.auth import add_token
 from dashboard.web.launch import Running, WebOptions, running_web
 
 START_S = 20.0

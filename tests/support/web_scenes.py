@@ -10,8 +10,8 @@ from typing import Any
 from agent_core.clock import SystemClock
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.stages import StageClock, to_ms
+from agent_core.telemetry.journal.sink import JournalSink
+from agent_core.telemetry.rollup.stages import StageClock, to_ms
 from tests.support.telemetry import Scene
 
 PROJECTS = ("webshop", "billing", "parser", "infra")

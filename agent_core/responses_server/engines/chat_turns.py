@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import EngineTool, ToolCallStart
+from agent_core.responses_server.engine import EngineTool, ToolCallStart
 from agent_core.wire.items import (
     AdditionalTools,
     AnyItem,

@@ -11,12 +11,12 @@ from typing import Any
 
 from agent_core.clock import Clock
 from agent_core.errors import ConfigError, EngineError
-from agent_core.responses_server.engines.base import Capabilities, Delta, Engine, EngineRequest, Finish, StartingEngine
-from agent_core.responses_server.engines.rollout import read_rollout
-from agent_core.responses_server.engines.scripted import ScriptedEngine
+from agent_core.responses_server.engine import Capabilities, Delta, Engine, EngineRequest, Finish, StartingEngine
+from agent_core.responses_server.engines.scripted.engine import ScriptedEngine
+from agent_core.responses_server.engines.scripted.script import read_rollout
 from agent_core.responses_server.settings import ServeSettings
 
-REPAIR = "agent_core.responses_server.engines.repair.engine:RepairEngine"
+REPAIR = "agent_core.repair.replies:RepairEngine"
 
 
 def _llama(name: str, spec: str, options: Mapping[str, Any]) -> Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_core.responses_server.engines.base import Finish
+from agent_core.responses_server.engine import Finish
 from agent_core.wire.response import InputTokensDetails, OutputTokensDetails, Usage
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from agent_core.responses_server.engines.base import Logprob, ToolCallStart
+from agent_core.responses_server.engine import Logprob, ToolCallStart
 from agent_core.wire.codec import to_raw
 from agent_core.wire.events import (
     ContentPartAdded,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import Capabilities, EngineTool
+from agent_core.responses_server.engine import Capabilities, EngineTool
 from agent_core.responses_server.request.toolset import usable
 from agent_core.wire.codec import plain, present
 from agent_core.wire.requests import ResponseCreate, ToolChoice, read_tool_choice

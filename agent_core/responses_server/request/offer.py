@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import Capabilities
+from agent_core.responses_server.engine import Capabilities
 from agent_core.responses_server.request.calling import Calling, for_engine
 from agent_core.responses_server.request.validation import Checked
 

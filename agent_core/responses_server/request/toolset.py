@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import Capabilities, EngineTool, Grammar
+from agent_core.responses_server.engine import Capabilities, EngineTool, Grammar
 from agent_core.wire.codec import encode, to_raw
 from agent_core.wire.items import AdditionalTools, AnyItem, ToolSearchOutput
 from agent_core.wire.tools import CustomTool, FunctionTool, GrammarFormat, NamespaceTool, ToolDefinition, read_tools

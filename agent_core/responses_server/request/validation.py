@@ -10,15 +10,20 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import EngineTool
+from agent_core.responses_server.conversation.compaction import (
+    OpenedCompaction,
+    effective,
+    newest_compaction,
+    open_calls,
+)
+from agent_core.responses_server.conversation.context import Context
+from agent_core.responses_server.engine import EngineTool
 from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.options import Settings, read_settings
 from agent_core.responses_server.request.toolset import ToolSet, ToolSets, joined, tools_in
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
-from agent_core.responses_server.state.compaction import OpenedCompaction, effective, newest_compaction, open_calls
-from agent_core.responses_server.state.context import Context
-from agent_core.responses_server.state.remembered import Remembered
+from agent_core.responses_server.state.chain import Remembered
 from agent_core.wire.codec import present
 from agent_core.wire.items import (
     AnyItem,

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.errors import WireError
+from agent_core.responses_server.conversation.compaction import CompactionContent, OpenedCompaction, newest_compaction
+from agent_core.responses_server.conversation.sealing import MAX_BYTES, Kind, Seal, Sealed, claims_ours, is_former
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices
-from agent_core.responses_server.state.compaction import CompactionContent, OpenedCompaction, newest_compaction
-from agent_core.responses_server.state.sealing import MAX_BYTES, Kind, Seal, Sealed, claims_ours, is_former
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import AnyItem, Compaction, Reasoning, ReasoningText, read_item
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from agent_core.tools.output import Capture, clean
-from agent_core.tools.text import printable
+from agent_core.tools.commands.output import Capture, clean
+from agent_core.tools.workspace.text import printable
 
 MAX_RESULT_BYTES = 64_000
 MAX_PARTS = 200

@@ -16,8 +16,8 @@ from contextlib import suppress
 from typing import IO
 
 from agent_core.errors import ToolError
+from agent_core.tools.commands.process_family import MARK, Family
 from agent_core.tools.mcp.content import line
-from agent_core.tools.process_family import MARK, Family
 
 MAX_LINE_BYTES = 4_000_000
 """One message."""

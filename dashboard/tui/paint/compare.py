@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent_core.telemetry.figures import Figures
-from dashboard.compare import Compared, compare
-from dashboard.format import STAGE_WORDS, UNKNOWN
-from dashboard.tui.paint.base import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, left, nothing
+from agent_core.telemetry.rollup.figures import Figures
+from dashboard.state.compare import Compared, compare
+from dashboard.state.format import STAGE_WORDS, UNKNOWN
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.spans import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, left, nothing
 
 _VERDICTS: dict[str, tuple[str, Role]] = {
     "better": ("▲ better", "good"),

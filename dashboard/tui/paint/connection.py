@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dashboard.connections import ROTATE_AFTER_S, Connection
-from dashboard.format import UNKNOWN, age, countdown, duration, number, one_line, size, time_of_day
-from dashboard.tui.paint.base import Line, Look, Page, Role, Row, crop, labelled, nothing, wrapped
+from dashboard.state.connections import ROTATE_AFTER_S, Connection
+from dashboard.state.format import UNKNOWN, age, countdown, duration, number, one_line, size, time_of_day
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.spans import Line, Look, Page, Role, Row, crop, labelled, nothing, wrapped
 
 LIMIT = 200
 STATES: dict[str, tuple[str, Role]] = {"open": ("●", "good"), "closed": ("○", "dim"), "lost": ("✗", "bad")}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dashboard.findings import Finding
-from dashboard.format import one_line, time_of_day
-from dashboard.tui.paint.base import Line, Look, Page, Role, Row, crop, joined, labelled, nothing, wrapped
+from dashboard.state.findings import Finding
+from dashboard.state.format import one_line, time_of_day
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.spans import Line, Look, Page, Role, Row, crop, joined, labelled, nothing, wrapped
 
 SEVERITIES: dict[str, tuple[str, Role]] = {
     "error": ("✗ error", "bad"),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.format import UNKNOWN, age, countdown, duration, money, percent, rate
-from dashboard.state import Header
-from dashboard.tui.paint.base import Line, Role, joined, line_width
+from dashboard.state.fold import Header
+from dashboard.state.format import UNKNOWN, age, countdown, duration, money, percent, rate
+from dashboard.widgets.spans import Line, Role, joined, line_width
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _HEALTH: dict[str, tuple[str, Role]] = {"open": ("●", "good"), "closed": ("○", "dim"), "lost": ("✗", "bad")}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from dashboard.format import REUSE_WORDS, STAGE_WORDS
-from dashboard.glossary import GLOSSARY
-from dashboard.tui.paint.base import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, Span, left
+from dashboard.state.format import REUSE_WORDS, STAGE_WORDS
+from dashboard.state.glossary import GLOSSARY
+from dashboard.widgets.spans import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, Span, left
 
 _KEY_CELLS, _NAME_CELLS = 10, 20
 

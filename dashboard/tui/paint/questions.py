@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 
 from agent_core.control.messages import ApprovalInfo
-from dashboard.format import one_line, visible
-from dashboard.tui.paint.base import Line
+from dashboard.state.format import one_line, visible
+from dashboard.widgets.spans import Line
 
 
 def head(one: ApprovalInfo, title: str, place: str) -> tuple[Line, ...]:

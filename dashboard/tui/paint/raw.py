@@ -6,8 +6,8 @@ import msgspec
 
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event
-from dashboard.format import number, one_line, time_of_day
-from dashboard.tui.paint.base import Lazy, Line, Look, Page, Role, Row, nothing
+from dashboard.state.format import number, one_line, time_of_day
+from dashboard.widgets.spans import Lazy, Line, Look, Page, Role, Row, nothing
 
 _COMMON = ("v", "source", "seq", "time", "mono_ns", "type", "session", "turn", "call", "connection", "lane")
 _ROLES: dict[str, Role] = {

@@ -5,12 +5,12 @@ Savings are computed from running counts and say so; the engine's cache is what 
 
 from __future__ import annotations
 
-from agent_core.telemetry.figures import Figures
-from agent_core.telemetry.rows import CallRow
-from dashboard.format import UNKNOWN, cached, number, percent, reuse_word, short_number, size
-from dashboard.savings import Savings
-from dashboard.tui.paint.base import Line, Look, Page, Role, Row, labelled, nothing, title_of, wrapped
+from agent_core.telemetry.rollup.figures import Figures
+from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.state.format import UNKNOWN, cached, number, percent, reuse_word, short_number, size
+from dashboard.state.savings import Savings
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.spans import Line, Look, Page, Role, Row, labelled, nothing, title_of, wrapped
 
 LIMIT = 500
 _MARKS: dict[str | None, tuple[str, Role]] = {

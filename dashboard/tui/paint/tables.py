@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from rich.cells import cell_len
 
-from dashboard.tui.paint.base import Line, Role, Span, left, right
+from dashboard.widgets.spans import Line, Role, Span, left, right
 
 GAP = 2
 

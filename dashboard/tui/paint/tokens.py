@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from agent_core.telemetry.rows import CallRow
-from dashboard.format import UNKNOWN, cached, duration, money, number, one_line, rate
-from dashboard.lines import TurnLine
-from dashboard.tui.paint.base import Line, Look, Page, Row, labelled, nothing, title_of, wrapped
+from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.state.format import UNKNOWN, cached, duration, money, number, one_line, rate
+from dashboard.state.lines import TurnLine
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.spans import Line, Look, Page, Row, labelled, nothing, title_of, wrapped
 
 LIMIT = 500
 """Calls drawn of one turn, the latest."""

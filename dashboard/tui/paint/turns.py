@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dashboard.format import UNKNOWN, duration, one_line, rate, time_of_day
-from dashboard.lines import TurnLine
-from dashboard.tui.paint.base import Line, Look, Role, crop, left, line_width, right, title_of
+from dashboard.state.format import UNKNOWN, duration, one_line, rate, time_of_day
+from dashboard.state.lines import TurnLine
+from dashboard.widgets.spans import Line, Look, Role, crop, left, line_width, right, title_of
 
 _GLYPHS: dict[str | None, tuple[str, Role]] = {
     None: ("▶", "accent"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 from rich.cells import cell_len
 
-from agent_core.telemetry.rows import CallRow
-from dashboard.format import STAGE_WORDS, cached, duration, number, one_line, rate, reuse_word, size
-from dashboard.tui.paint.base import (
+from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.state.format import STAGE_WORDS, cached, duration, number, one_line, rate, reuse_word, size
+from dashboard.state.waterfall import Bar, Waterfall, waterfall
+from dashboard.widgets.spans import (
     STAGE_GLYPHS,
     STAGE_ROLES,
     Line,
@@ -23,7 +24,6 @@ from dashboard.tui.paint.base import (
     title_of,
     wrapped,
 )
-from dashboard.waterfall import Bar, Waterfall, waterfall
 
 TICK = "┃"
 """The first delta of a call."""

@@ -15,10 +15,10 @@ from textual.screen import Screen
 
 from dashboard.tui.desk import TABS, Desk
 from dashboard.tui.keys import MAIN_KEYS
-from dashboard.tui.widgets.fixed import FixedLines, TabStrip
-from dashboard.tui.widgets.lineview import LineView
-from dashboard.tui.widgets.prompt import Prompt
 from dashboard.tui.work import Work
+from dashboard.widgets.fixed import FixedLines, TabStrip
+from dashboard.widgets.lineview import LineView
+from dashboard.widgets.prompt import Prompt
 
 TICKS_HZ = 10
 """How often the flush looks whether something is to be drawn."""

@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 
 from agent_core.control.messages import ApprovalInfo, Decision
 from dashboard.tui.paint import compare, help, questions
-from dashboard.tui.paint.base import Line, Page, Row
 from dashboard.tui.subjects import Subject
-from dashboard.tui.widgets.fixed import FixedLines
-from dashboard.tui.widgets.lineview import LineView
+from dashboard.widgets.fixed import FixedLines
+from dashboard.widgets.lineview import LineView
+from dashboard.widgets.spans import Line, Page, Row
 
 
 class Sheet(ModalScreen[None]):

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dashboard import format as fmt
-from dashboard.hub.auth import Identity
+from dashboard.hub.people.auth import Identity
+from dashboard.state import format as fmt
 from dashboard.web.access import session_cookie
 from dashboard.web.assets import Assets
 from dashboard.web.parts import parts_of

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dashboard.hub.live_rows import LiveError
-from dashboard.hub.records import FindingQuery
+from dashboard.hub.live.rows import LiveError
+from dashboard.hub.store.records import FindingQuery
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.pages.common import RANGES, TimeRange, filters, page, time_range
 from dashboard.web.pages.now import shown

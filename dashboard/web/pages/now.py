@@ -7,11 +7,11 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dashboard.findings import Finding
 from dashboard.hub.core import Hub
-from dashboard.hub.history import ended_turns
-from dashboard.hub.live_rows import LiveError, error_of
-from dashboard.hub.records import DAY_US, FindingQuery, FindingRecord
+from dashboard.hub.live.rows import LiveError, error_of
+from dashboard.hub.queries.history import ended_turns
+from dashboard.hub.store.records import DAY_US, FindingQuery, FindingRecord
+from dashboard.state.findings import Finding
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.pages.common import page
 from dashboard.web.parts import parts_of

@@ -7,10 +7,10 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dashboard import format as fmt
-from dashboard.hub import trends
-from dashboard.hub.records import Cell
-from dashboard.hub.trends import Filter, Row
+from dashboard.hub.queries import trends
+from dashboard.hub.queries.trends import Filter, Row
+from dashboard.hub.store.records import Cell
+from dashboard.state import format as fmt
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.pages.common import RANGES, filters, page, time_range
 from dashboard.web.pages.trends import FILTERS, rows_of

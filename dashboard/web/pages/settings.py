@@ -11,11 +11,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from agent_core.errors import AuthError, ConfigError, UsageError
-from dashboard import format as fmt
-from dashboard.hub.auth import ALL_TEAMS, ROLES, Identity, Permission, add_token, revoke_token
-from dashboard.hub.records import TokenRecord
+from dashboard.hub.people.auth import ALL_TEAMS, ROLES, Identity, Permission, add_token, revoke_token
 from dashboard.hub.settings import HubSettings, TargetSettings, changed
-from dashboard.hub.store import StoreError
+from dashboard.hub.store.port import StoreError
+from dashboard.hub.store.records import TokenRecord
+from dashboard.state import format as fmt
 from dashboard.web.access import PeopleForm, ReadApi, ReadPage, SettingsApi, SettingsForm, read_body, read_form
 from dashboard.web.health import health_of
 from dashboard.web.pages.common import page

@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from dashboard.hub.auth import SESSION_LIFE_US
+from dashboard.hub.people.auth import SESSION_LIFE_US
 from dashboard.web.access import count_failure, read_form, session_cookie
 from dashboard.web.origin import origin_problem
 from dashboard.web.pages.common import page

@@ -9,13 +9,13 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agent_core.telemetry.figures import Figures
-from dashboard import format as fmt
-from dashboard.hub import trends
+from agent_core.telemetry.rollup.figures import Figures
 from dashboard.hub.core import Hub
-from dashboard.hub.records import Level
+from dashboard.hub.queries import trends
+from dashboard.hub.queries.trends import Chart, Compared, Filter, Row
 from dashboard.hub.settings import Marker
-from dashboard.hub.trends import Chart, Compared, Filter, Row
+from dashboard.hub.store.records import Level
+from dashboard.state import format as fmt
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.pages.common import RANGES, TimeRange, filters, page, time_range
 from dashboard.web.parts import parts_of

@@ -8,12 +8,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dashboard.compare import Compared, compare, figures_of_turn
 from dashboard.hub.core import Hub
-from dashboard.hub.history import TurnView, line_of_record, view_turn
-from dashboard.hub.live_rows import LiveRow, row_of
-from dashboard.hub.records import DAY_US, TurnQuery
-from dashboard.waterfall import waterfall
+from dashboard.hub.live.rows import LiveRow, row_of
+from dashboard.hub.queries.history import TurnView, line_of_record, view_turn
+from dashboard.hub.store.records import DAY_US, TurnQuery
+from dashboard.state.compare import Compared, compare, figures_of_turn
+from dashboard.state.waterfall import waterfall
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.drawing import call_note, connection_events, draw, stack, ticks
 from dashboard.web.pages.common import page

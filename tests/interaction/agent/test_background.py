@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from agent_core.agent.updates import ToolEnded, Update
-from agent_core.runtime.host import HostOptions, host_session
+from agent_core.hosting.session import HostOptions, host_session
+from agent_core.turns.events import ToolEnded, Update
 from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.tools import alive, until
 

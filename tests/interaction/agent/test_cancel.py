@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from agent_core.agent.updates import ApprovalAsked, TextPiece
 from agent_core.telemetry import events as ev
+from agent_core.turns.events import ApprovalAsked, TextPiece
 from tests.support import model_events as make
 from tests.support.agent import Worker, working
 from tests.support.agent_tree import MEMBERS, TREE, alive, pids

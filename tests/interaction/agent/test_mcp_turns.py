@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from agent_core.agent.approvals import Decision, Question
-from agent_core.agent.updates import Notice, ToolEnded, Update
-from agent_core.runtime.host import Hosted, HostOptions, host_session
+from agent_core.agent.approvals.policy import Decision, Question
+from agent_core.hosting.session import Hosted, HostOptions, host_session
+from agent_core.turns.events import Notice, ToolEnded, Update
 from tests.support import mcp_server
 from tests.support.cli import environment, loopline
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from agent_core.agent.updates import TurnBegan, TurnEnded, TurnUndone, Update, read_update
 from agent_core.config import runtime_dir
 from agent_core.control.client import ControlClient, find_hosts
 from agent_core.control.messages import ControlError, EventMessage, UpdateMessage
-from agent_core.runtime.host import Hosted, HostOptions, host_session
+from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import CallCompleted, Content, Event, TurnFinished
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.turns.events import TurnBegan, TurnEnded, TurnUndone, Update, read_update
 from tests.support.cli import environment
 
 WAIT_S = 60.0

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from agent_core.agent.history import History, SessionHeader
-from agent_core.agent.updates import InputTaken, Notice, SessionOpened, TextPiece, TurnEnded, Update, read_update
 from agent_core.config import Loaded, Settings, load, state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import StateError, UsageError
+from agent_core.hosting.resume import as_it_was, read_header, roots_of
+from agent_core.hosting.session import HostOptions, host_session
 from agent_core.runtime.attach import attach
 from agent_core.runtime.connect import draw, transport_of
-from agent_core.runtime.host import HostOptions, host_session
-from agent_core.runtime.resume import as_it_was, read_header, roots_of
+from agent_core.turns.events import InputTaken, Notice, SessionOpened, TextPiece, TurnEnded, Update, read_update
 from tests.support.cli import Done, environment, loopline, started
 from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.survivors import wait_until_none

@@ -11,16 +11,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent_core.agent.approvals import Approver, Decision, Question, nobody
+from agent_core.agent.approvals.policy import Approver, Decision, Question, nobody
 from agent_core.agent.calls import Call
 from agent_core.agent.inbox import Inbox
-from agent_core.agent.updates import ApprovalAsked, TextPiece, ToolEnded, TurnEnded, Update
 from agent_core.config import runtime_dir
 from agent_core.control.client import ControlClient, find_hosts
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import UsageError
-from agent_core.runtime.host import Hosted, HostOptions, host_session
-from agent_core.telemetry.stages import StageClock
+from agent_core.hosting.session import Hosted, HostOptions, host_session
+from agent_core.telemetry.rollup.stages import StageClock
+from agent_core.turns.events import ApprovalAsked, TextPiece, ToolEnded, TurnEnded, Update
 from tests.support.cli import environment
 from tests.support.survivors import processes_of
 

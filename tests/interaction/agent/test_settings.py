@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.updates import Notice, Update
 from agent_core.config import Loaded, Settings, load, settings_files
-from agent_core.runtime import reload as reloading
-from agent_core.runtime.host import HostOptions, host_session
-from agent_core.runtime.reload import FileWatch, Reloader
+from agent_core.hosting import reload as reloading
+from agent_core.hosting.reload import FileWatch, Reloader
+from agent_core.hosting.session import HostOptions, host_session
+from agent_core.turns.events import Notice, Update
 from tests.support.cli import environment
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.responses_server.engines.lark_text import lark_text
+from agent_core.responses_server.engines.scripted.lark_text import lark_text
 from tests.support.service_clients import LARK, ready, run_script
 
 pytestmark = pytest.mark.timeout(900)

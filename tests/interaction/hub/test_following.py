@@ -10,8 +10,8 @@ import pytest
 
 from agent_core.errors import AuthError
 from agent_core.telemetry.events import Event
-from dashboard.hub.records import day_of
-from dashboard.state import State
+from dashboard.hub.store.records import day_of
+from dashboard.state.fold import State
 from dashboard.tui.hub_feed import HubFollower
 from tests.support.hub import batch_of, work
 from tests.support.telemetry import Scene

@@ -14,7 +14,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
-from dashboard.hub.auth import ROLES, Permission
+from dashboard.hub.people.auth import ROLES, Permission
 from dashboard.web.access import CSRF_HEADER, Access
 from dashboard.web.app import PUBLIC, build_app
 from tests.support.hub import agent_scene, packed, work

@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from agent_core.telemetry.codec import encode_event
-from agent_core.telemetry.hub_client import HubClient, Outcome
-from dashboard.hub.records import TurnQuery
+from agent_core.telemetry.hub.hub_client import HubClient, Outcome
+from dashboard.hub.store.records import TurnQuery
 from dashboard.web import ingest
 from tests.support.hub import agent_scene, ndjson, work
 from tests.support.hub_push import GZIP, finished, push, push_until_taken

@@ -15,9 +15,9 @@ import msgspec
 import pytest
 
 from agent_core.telemetry.codec import decode_event
-from agent_core.telemetry.columns import columns
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.export.columns import columns
+from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.web.api import CURSOR_HEADER
 from tests.support.hub import batch_of, work
 from tests.support.telemetry import Scene

@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.shipper import Shipper
+from agent_core.telemetry.hub.shipper import Shipper
+from agent_core.telemetry.journal.sink import JournalSink
 from tests.support.cli import environment, loopline
 from tests.support.hub import work
 from tests.support.telemetry import Scene

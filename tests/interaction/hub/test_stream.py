@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.hub.auth import revoke_token
+from dashboard.hub.people.auth import revoke_token
 from dashboard.web import server, stream
 from tests.support.hub import agent_scene, batch_of
 from tests.support.telemetry import Scene

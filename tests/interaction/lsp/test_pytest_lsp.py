@@ -13,7 +13,7 @@ import pytest
 from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
-from lsp_server.documents import path_of
+from lsp_server.documents.documents import path_of
 from tests.support.lsp_client import POLL_S, WAIT_S
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 

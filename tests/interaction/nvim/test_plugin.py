@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.telemetry import display
-from lsp_server import protocol
+from lsp_server.protocol import methods
 from lsp_server.settings import resolve
 from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, missing, nvim, run_lua
 
@@ -45,11 +45,15 @@ def test_the_help_page_has_tags_and_each_once(tmp_path: Path) -> None:
 
 def test_the_types_are_those_of_the_protocol() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "lsp_server.schema", "--check"], capture_output=True, text=True, timeout=60, cwd=ROOT
+        [sys.executable, "-m", "lsp_server.protocol.schema", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     generated = (PLUGIN / "lua" / "loopline" / "protocol.lua").read_text()
-    assert f"VERSION = {protocol.VERSION}," in generated
+    assert f"VERSION = {methods.VERSION}," in generated
 
 
 def test_the_settings_of_the_server_that_the_help_page_names_exist() -> None:
@@ -64,8 +68,8 @@ def test_the_settings_of_the_server_that_the_help_page_names_exist() -> None:
 
 def test_every_method_that_is_used_is_one_of_the_protocol() -> None:
     code = "\n".join(path.read_text() for path in _sources() if path.name not in ("protocol.lua", "doc.lua"))
-    known = {method.name for methods in (protocol.COMMANDS, protocol.REQUESTS, protocol.NOTIFICATIONS,
-             protocol.CLIENT_REQUESTS, protocol.CLIENT_NOTIFICATIONS) for method in methods}  # fmt: skip
+    known = {method.name for methods in (methods.COMMANDS, methods.REQUESTS, methods.NOTIFICATIONS,
+             methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS) for method in methods}  # fmt: skip
     used = set(
         re.findall(r'"((?:\$/)?loopline/[\w.]+|loopline\.(?:turn|session|approval|model|dashboard)\.\w+)"', code)
     )

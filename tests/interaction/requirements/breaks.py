@@ -18,15 +18,16 @@ import pytest
 from agent_core.protocol import lanes, server_connection, steering
 from agent_core.protocol.lanes import Lanes, Limits, Outcome, Relation
 from agent_core.protocol.server_connection import Input, ServerConnection, State
-from agent_core.responses_server import auth, pipeline, sampling, steps, websocket
-from agent_core.responses_server.http import exchange, stored
-from agent_core.responses_server.intake import Intake
-from agent_core.responses_server.output.ladder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.pipeline import respond, sampling, steps
+from agent_core.responses_server.pipeline.intake import Intake
 from agent_core.responses_server.request import options, toolset, validation
 from agent_core.responses_server.screening.credentials import CredentialScreen
-from agent_core.responses_server.state import stored_items
+from agent_core.responses_server.shells import auth, websocket
+from agent_core.responses_server.shells.http import exchange, stored
+from agent_core.responses_server.shells.websocket import WebSocketEndpoint
 from agent_core.responses_server.state.retention import Retention
-from agent_core.responses_server.websocket import WebSocketEndpoint
+from agent_core.responses_server.store import stored_items
 from tests.support import service
 
 VARIABLE = "LOOPLINE_BREAK"
@@ -175,7 +176,7 @@ def _error_and_failed() -> None:
 
         return changed
 
-    _wrap(pipeline._Run, "failed", make)
+    _wrap(respond._Run, "failed", make)
 
 
 def _table(state: State, given: Input) -> Callable[[], None]:
@@ -268,7 +269,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "screen.flag": lambda: setattr(CredentialScreen, "find", lambda self, text: None),
     "screen.before_output": lambda: setattr(Intake, "judged", _nothing),
     "screen.said": lambda: setattr(Intake, "screen_more", _nothing),
-    "rollout.goes_on": lambda: setattr(pipeline._Run, "_waited", _nothing),
+    "rollout.goes_on": lambda: setattr(respond._Run, "_waited", _nothing),
     "rollout.off": lambda: setattr(websocket, "wants_rollout", lambda headers: True),
     "rollout.ends": lambda: setattr(validation, "_check_outputs", lambda items, context: iter(())),
     "http.owner": _anyones_records,

@@ -12,7 +12,7 @@ import pytest
 from msgspec import Raw
 
 from agent_core.errors import ServiceError
-from agent_core.responses_server.rollout import Rollout
+from agent_core.responses_server.output.long_response import Rollout
 from tests.support.service import Running, Socket, child_service, connected, eventually, running_service
 
 ASK = {"x-loopline-rollout": "1"}

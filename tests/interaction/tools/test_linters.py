@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.tools.linters import configured, read_report
+from agent_core.tools.checks.linters import configured, read_report
 from tests.support.service_clients import Client, ready
 from tests.support.tools import BIN, Bench
 

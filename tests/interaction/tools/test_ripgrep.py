@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.tools.commands.processes import Processes
 from agent_core.tools.port import ToolContext
-from agent_core.tools.processes import Processes
-from agent_core.tools.search import SearchTool
-from agent_core.tools.search_engine import find_ripgrep
+from agent_core.tools.search.engine import find_ripgrep
+from agent_core.tools.search.search import SearchTool
 from tests.support.service_clients import Client, ready
 from tests.support.tools import BIN, Bench
 

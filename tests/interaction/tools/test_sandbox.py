@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.tools.sandbox import DESCRIPTIONS, Found, Sandbox, find_sandbox
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, Found, Sandbox, find_sandbox
+from agent_core.tools.workspace.workspace import Workspace
 from tests.support.tools import BIN, Bench, until
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")

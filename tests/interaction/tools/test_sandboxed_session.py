@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.updates import Notice, Update
-from agent_core.runtime.host import NO_SANDBOX, HostOptions, host_session
-from agent_core.tools import sandbox
+from agent_core.hosting.session import NO_SANDBOX, HostOptions, host_session
 from agent_core.tools.port import ToolContext
-from agent_core.tools.sandbox import Found, find_sandbox
+from agent_core.tools.sandbox import sandbox
+from agent_core.tools.sandbox.sandbox import Found, find_sandbox
+from agent_core.turns.events import Notice, Update
 from tests.support.cli import environment
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")

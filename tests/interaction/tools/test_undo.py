@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.updates import TurnUndone, Update
 from agent_core.errors import UsageError
-from agent_core.runtime.host import HostOptions, host_session
+from agent_core.hosting.session import HostOptions, host_session
+from agent_core.turns.events import TurnUndone, Update
 from tests.support.cli import environment
 
 BROKEN = "def double(number):\n    return number + number + 1\n"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from agent_core.agent.limits import Limits
-from agent_core.agent.updates import ApprovalAsked, ApprovalEnded, TextDone, TextPiece, ToolLine, TurnEnded
 from agent_core.errors import LimitReached
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.prices import Price, PriceTable
+from agent_core.telemetry.rollup.prices import Price, PriceTable
+from agent_core.turns.events import ApprovalAsked, ApprovalEnded, TextDone, TextPiece, ToolLine, TurnEnded
 from tests.support import model_events as make
 from tests.support.agent import working
 from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running

@@ -15,11 +15,11 @@ import pytest
 from agent_core.clock import rfc3339
 from agent_core.errors import StateError
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.axis import parse_time_ns
 from agent_core.telemetry.codec import encode_event
-from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.journal.sink import JournalSink
+from agent_core.telemetry.rollup.axis import parse_time_ns
 from dashboard.feed import IDLE_GAP_NS, Batch, EventFeed, JournalFollower, Replay
-from dashboard.state import State
+from dashboard.state.fold import State
 from tests.support.dashboard import SteppingClock, recorded_feed
 from tests.support.telemetry import Scene
 
@@ -77,7 +77,7 @@ async def test_what_is_written_is_told_late_or_live(tmp_path: Path) -> None:
 async def test_sources_of_killed_processes_end_and_their_turns_are_interrupted(tmp_path: Path) -> None:
     program = (
         "import sys, time, pathlib\n"
-        "from agent_core.telemetry.journal import JournalSink\n"
+        "from agent_core.telemetry.journal.sink import JournalSink\n"
         "from agent_core.telemetry.emitter import Emitter\n"
         "from agent_core.telemetry.events import TurnStarted\n"
         "from agent_core.clock import SystemClock\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.figures import Figures, Targets
-from dashboard.compare import compare, figures_of_turn
-from dashboard.glossary import GLOSSARY
-from dashboard.state import State
-from dashboard.waterfall import Waterfall, waterfall
+from agent_core.telemetry.rollup.figures import Figures, Targets
+from dashboard.state.compare import compare, figures_of_turn
+from dashboard.state.fold import State
+from dashboard.state.glossary import GLOSSARY
+from dashboard.state.waterfall import Waterfall, waterfall
 from tests.support.dashboard import now_after, recorded_feed
 from tests.support.telemetry import MS, Scene
 

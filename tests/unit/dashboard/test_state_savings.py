@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from agent_core.telemetry import events as ev
-from dashboard.savings import Savings
-from dashboard.state import State
+from dashboard.state.fold import State
+from dashboard.state.savings import Savings
 from tests.support import model_events as make
 from tests.support.dashboard import recorded_feed
 from tests.support.model_faults import FaultyService

@@ -11,15 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.agent import updates
-from agent_core.tools.diffs import diff
-from lsp_server import patches, protocol, schema, typings
-from lsp_server.documents import Splice
+from agent_core.tools.workspace.diffs import diff
+from agent_core.turns import events
+from lsp_server.documents import patches
+from lsp_server.documents.documents import Splice
+from lsp_server.documents.line_store import split_lines
+from lsp_server.documents.lines import LineNotes
 from lsp_server.features.ai_comments import mark_of
 from lsp_server.features.watching import folders_of
-from lsp_server.line_store import split_lines
-from lsp_server.lines import LineNotes
-from lsp_server.protocol_events import AnyEvent, Plan, Step, TextDelta
+from lsp_server.protocol import methods, schema, typings
+from lsp_server.protocol.events import AnyEvent, Plan, Step, TextDelta
 from lsp_server.recent import Recent
 from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
@@ -178,7 +179,7 @@ def test_ignored_folders_are_not_watched_and_near_ones_come_first(tmp_path: Path
 @pytest.mark.parametrize("name", schema.TARGETS)
 def test_what_is_committed_is_what_would_be_generated(name: str) -> None:
     committed = (schema.FOLDER / name).read_text(encoding="utf-8")
-    assert committed == schema.TARGETS[name](), "run python -m lsp_server.schema"
+    assert committed == schema.TARGETS[name](), "run python -m lsp_server.protocol.schema"
 
 
 @pytest.mark.parametrize("name", schema.TARGETS)
@@ -204,7 +205,7 @@ def test_the_plugins_types_name_every_shape_and_every_event() -> None:
 
 def test_the_schema_holds_every_method_and_no_dangling_reference() -> None:
     found = json.loads(schema.schema())
-    names = {method.name for method in protocol.COMMANDS}
+    names = {method.name for method in methods.COMMANDS}
     fixed = {"turn.start", "turn.cancel", "turn.steer", "turn.undo", "session.new", "session.list", "session.resume",
              "approval.answer", "model.select", "dashboard.open", "trust"}  # fmt: skip
     assert {f"loopline.{name}" for name in fixed} <= names == set(found["commands"])
@@ -226,13 +227,13 @@ async def test_what_is_announced_is_what_is_registered(tmp_path: Path) -> None:
 
 
 def test_every_update_of_the_core_comes_through_the_control_socket() -> None:
-    assert set(updates.Update.__subclasses__()) == set(get_args(updates.AnyUpdate))
+    assert set(events.Update.__subclasses__()) == set(get_args(events.AnyUpdate))
 
 
 def test_whoever_comes_late_is_told_how_things_stand() -> None:
     recent = Recent("s")
-    for update in (updates.TurnBegan(turn="t", task="x"), updates.TextPiece(turn="t", text="ab"),
-                   updates.TextPiece(turn="t", text="c")):  # fmt: skip
+    for update in (events.TurnBegan(turn="t", task="x"), events.TextPiece(turn="t", text="ab"),
+                   events.TextPiece(turn="t", text="c")):  # fmt: skip
         recent.note(update)
     plan = Plan(session_id="s", turn_id="t", steps=())
     recent.put(Plan(session_id="s", turn_id="t", steps=(Step(text="old", status="pending"),)))
@@ -240,7 +241,7 @@ def test_whoever_comes_late_is_told_how_things_stand() -> None:
     recent.put(Plan(session_id="s", turn_id="an earlier turn", steps=()))
     assert recent.events(text_too=True) == [TextDelta(session_id="s", turn_id="t", text="abc"), plan]
     assert recent.events(text_too=False) == [plan]
-    recent.note(updates.TextDone(turn="t", text="abcd"))
+    recent.note(events.TextDone(turn="t", text="abcd"))
     assert recent.events(text_too=True) == [plan]
-    recent.note(updates.TurnBegan(turn="t2", task="y"))
+    recent.note(events.TurnBegan(turn="t2", task="y"))
     assert recent.events(text_too=True) == []

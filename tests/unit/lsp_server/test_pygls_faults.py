@@ -24,8 +24,8 @@ from lsprotocol import types as lsp
 from pygls.feature_manager import is_thread_function
 from pygls.workspace import TextDocument
 
-from lsp_server.documents import Change, Document, Position
-from lsp_server.framing import FrameReader
+from lsp_server.documents.documents import Change, Document, Position
+from lsp_server.transport.framing import FrameReader
 from tests.support.lsp_inside import Json, inside, plain, quiet, until
 
 EXECUTE = "workspace/executeCommand"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lsp_server import protocol_events as ev
-from lsp_server.events import INTERVAL_S, EventStream, merge
-from lsp_server.framing import MAX_BODY_BYTES, FrameReader, Malformed, frame
-from lsp_server.outbox import Outbox
+from lsp_server.protocol import events as ev
+from lsp_server.rpc.outbox import Outbox
+from lsp_server.stream import INTERVAL_S, EventStream, merge
+from lsp_server.transport.framing import MAX_BODY_BYTES, FrameReader, Malformed, frame
 
 bodies = st.lists(st.binary(min_size=1, max_size=60), max_size=6)
 

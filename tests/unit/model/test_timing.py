@@ -10,8 +10,8 @@ from agent_core.errors import ConnectionLost
 from agent_core.model.timing import CallTimer, Pace
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter, ListSink
-from agent_core.telemetry.sketch import GAP_ERROR, Sketch
-from agent_core.telemetry.usage import TokenUsage
+from agent_core.telemetry.rollup.sketch import GAP_ERROR, Sketch
+from agent_core.telemetry.rollup.usage import TokenUsage
 
 
 class StandingClock:

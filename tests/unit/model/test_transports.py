@@ -10,7 +10,7 @@ import pytest
 from agent_core.errors import AuthError, ProtocolError, ServiceError, ServiceUnreachable
 from agent_core.model.port import Reconnecting, Restarted
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.rollup.rollup import Rollup
 from tests.support import model_events as make
 from tests.support.model_session import Talk, talking
 from tests.support.scripted_service import Peer, Post, Refuse, replies, running

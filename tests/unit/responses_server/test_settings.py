@@ -11,9 +11,9 @@ from agent_core.clock import SystemClock
 from agent_core.errors import ConfigError
 from agent_core.responses_server.engines.registry import AbsentEngine, build_registry
 from agent_core.responses_server.settings import ApiKey, ServeSettings
-from agent_core.responses_server.state.sqlite_store import SqliteStore
-from agent_core.responses_server.state.store import MemoryStore
-from agent_core.responses_server.state.stores import make_store
+from agent_core.responses_server.store.factory import make_store
+from agent_core.responses_server.store.port import MemoryStore
+from agent_core.responses_server.store.sqlite import SqliteStore
 from tests.support.service import settings
 
 

@@ -17,11 +17,11 @@ import pytest
 from agent_core.model.port import CallResult
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.export import export
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.reader import read_ndjson
-from agent_core.telemetry.rollup import Rollup
-from agent_core.telemetry.summary import Summary
+from agent_core.telemetry.export.files import export
+from agent_core.telemetry.journal.reader import read_ndjson
+from agent_core.telemetry.journal.sink import JournalSink
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.telemetry.rollup.summary import Summary
 from tests.support import model_events as make
 from tests.support.model_faults import FaultyService, Rollout
 from tests.support.model_session import Talk, talking

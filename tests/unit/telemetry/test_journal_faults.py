@@ -16,10 +16,10 @@ import pytest
 
 from agent_core.errors import StateError
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.journal import JournalSink
-from agent_core.telemetry.layout import is_alive, journal_dir, list_journals
-from agent_core.telemetry.reader import Feed, read_journal
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.journal.layout import is_alive, journal_dir, list_journals
+from agent_core.telemetry.journal.reader import Feed, read_journal
+from agent_core.telemetry.journal.sink import JournalSink
+from agent_core.telemetry.rollup.rollup import Rollup
 from tests.support.telemetry import Scene
 
 SOURCE = "h000000-7-cccccc"

@@ -10,10 +10,10 @@ import pytest
 from agent_core.model.timing import CallTimer, Channel, Pace
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter, ListSink
-from agent_core.telemetry.figures import OTHER
-from agent_core.telemetry.prices import Price, PriceTable
-from agent_core.telemetry.rollup import Rollup
-from agent_core.telemetry.usage import normalise_usage
+from agent_core.telemetry.rollup.figures import OTHER
+from agent_core.telemetry.rollup.prices import Price, PriceTable
+from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.telemetry.rollup.usage import normalise_usage
 from tests.support.telemetry import MS, HandClock, Scene
 
 
@@ -190,7 +190,7 @@ def test_hidden_reasoning_does_not_make_an_absurd_rate() -> None:
 
 def test_a_step_too_short_to_time_leaves_the_reading() -> None:
     """MoonshotAI/kimi-code#3666: the rate blinked to nothing on short steps."""
-    from agent_core.telemetry.live import LiveRate
+    from agent_core.telemetry.rollup.live import LiveRate
 
     rate = LiveRate(0)
     assert rate.rate(1 * MS) is None
@@ -213,8 +213,8 @@ def test_a_running_bar_grows_between_events() -> None:
 
 def test_times_keep_their_microseconds() -> None:
     """langfuse/langfuse#14725: truncating to milliseconds lost updates."""
-    from agent_core.telemetry.axis import parse_time_ns
     from agent_core.telemetry.codec import decode_event, encode_event
+    from agent_core.telemetry.rollup.axis import parse_time_ns
 
     scene = Scene()
     scene.wait(0.001)

@@ -9,9 +9,9 @@ import pytest
 
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import ListSink
-from agent_core.telemetry.figures import Figures, Targets
-from agent_core.telemetry.groups import MINUTE_NS
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.rollup.figures import Figures, Targets
+from agent_core.telemetry.rollup.groups import MINUTE_NS
+from agent_core.telemetry.rollup.rollup import Rollup
 from tests.support.telemetry import EPOCH_NS, MS, Scene
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from agent_core.errors import ToolError
 from agent_core.tools import schema
-from agent_core.tools.diagnostics import Diagnostic, DiagnosticsTool
+from agent_core.tools.editor.diagnostics import Diagnostic, DiagnosticsTool
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.toolbox import MAX_WIRE_BYTES, Toolbox, checked_arguments
-from agent_core.tools.workspace import Workspace
+from agent_core.tools.workspace.workspace import Workspace
 from tests.support.tools import Bench
 
 CONTEXT = ToolContext(tool_call="call_1")

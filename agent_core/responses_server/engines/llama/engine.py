@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import Capabilities, Delta, EngineRequest, Finish
+from agent_core.responses_server.engine import Capabilities, Delta, EngineRequest, Finish
 from agent_core.responses_server.engines.llama.gguf import Gguf, read_gguf
 from agent_core.responses_server.engines.llama.host import Chunk, Host, require_packages
 from agent_core.responses_server.engines.llama.lanes import Holder, Keyed, Lane, Slots

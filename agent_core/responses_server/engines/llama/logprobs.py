@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from agent_core.responses_server.engines.base import Delta, Logprob, TextDelta, TopLogprob
+from agent_core.responses_server.engine import Delta, Logprob, TextDelta, TopLogprob
 from agent_core.responses_server.engines.llama import host
 
 LEAST = -1e9

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import EngineRequest
+from agent_core.responses_server.engine import EngineRequest
 from agent_core.responses_server.engines.chat_turns import FlatTools, Turn, chat_turns
 from agent_core.responses_server.engines.llama.call_format import CallFormat, find_call_format
 from agent_core.responses_server.engines.llama.gguf import Gguf

@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from agent_core.responses_server.engines.base import (
-    Delta,
-    ItemEnd,
-    ReasoningDelta,
-    TextDelta,
-    ToolCallDelta,
-)
+from agent_core.responses_server.engine import Delta, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta
 from agent_core.responses_server.engines.chat_turns import FlatTools
 from agent_core.responses_server.engines.json_scan import JsonScan
 from agent_core.responses_server.engines.llama.call_format import CallFormat

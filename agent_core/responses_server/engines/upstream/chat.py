@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_core.responses_server.engines.base import EngineRequest
+from agent_core.responses_server.engine import EngineRequest
 from agent_core.responses_server.engines.chat_turns import Document, FlatTools, Image, Piece, Turn, chat_turns
 from agent_core.responses_server.engines.upstream.offer import Offer, offer
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from agent_core.errors import ProtocolError
-from agent_core.responses_server.engines.base import Delta, Finish
+from agent_core.responses_server.engine import Delta, Finish
 from agent_core.responses_server.engines.chat_turns import FlatTools
 from agent_core.responses_server.engines.json_scan import JsonScan
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved

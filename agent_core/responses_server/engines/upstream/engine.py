@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any, Final
 
 from agent_core.errors import LooplineError, ProtocolError, ServiceError
-from agent_core.responses_server.engines.base import (
+from agent_core.responses_server.engine import (
     Capabilities,
     Delta,
     EngineRequest,

@@ -12,14 +12,7 @@ from collections.abc import Hashable
 import msgspec
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import (
-    Delta,
-    ItemEnd,
-    ReasoningDelta,
-    TextDelta,
-    ToolCallDelta,
-    ToolCallStart,
-)
+from agent_core.responses_server.engine import Delta, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 
 
 class _Item:

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from agent_core.clock import new_id
-from agent_core.responses_server.engines.base import EngineRequest
+from agent_core.responses_server.engine import EngineRequest
 from agent_core.wire.items import AnyItem, Reasoning, call_id_of, read_item
 
 if TYPE_CHECKING:

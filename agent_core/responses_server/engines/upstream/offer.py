@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from agent_core.responses_server.engines.base import EngineRequest
+from agent_core.responses_server.engine import EngineRequest
 from agent_core.responses_server.engines.chat_turns import FlatTools
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from typing import Final, Protocol
 
 from agent_core.errors import ConnectionLost
-from agent_core.responses_server.engines.base import Delta, Finish
+from agent_core.responses_server.engine import Delta, Finish
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.transport.http import Http, HttpStream
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from agent_core.errors import EngineError, ServiceError
-from agent_core.responses_server.engines.base import Delta, EngineRequest, Finish, ToolCallStart
+from agent_core.responses_server.engine import Delta, EngineRequest, Finish, ToolCallStart
 from agent_core.responses_server.engines.chat_turns import FlatTools, flat_name
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
 from agent_core.responses_server.engines.upstream.lane import Span

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from agent_core.errors import ConnectionLost, ServiceError
-from agent_core.responses_server.engines.base import Delta, EngineRequest
+from agent_core.responses_server.engine import Delta, EngineRequest
 from agent_core.responses_server.engines.upstream.lane import LaneMemory
 from agent_core.responses_server.engines.upstream.responses import ResponsesReader, create_frame, input_items
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings

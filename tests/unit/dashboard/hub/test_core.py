@@ -11,18 +11,18 @@ import pytest
 
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.figures import OTHER
-from agent_core.telemetry.rollup import Rollup
+from agent_core.telemetry.rollup.figures import OTHER
+from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.hub import writing
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
-from dashboard.hub.history import ended_turns
-from dashboard.hub.ingest import Batch, Refused
-from dashboard.hub.member import MAX_OPEN_TURNS, MAX_WEIGHT
-from dashboard.hub.names import LIMITS
-from dashboard.hub.records import Cell, FindingQuery, TurnQuery
+from dashboard.hub.ingest.names import LIMITS
+from dashboard.hub.ingest.ndjson import Batch, Refused
+from dashboard.hub.queries.history import ended_turns
 from dashboard.hub.settings import HubSettings, TargetSettings
-from dashboard.hub.sqlite_store import SqliteStore
+from dashboard.hub.sources.state import MAX_OPEN_TURNS, MAX_WEIGHT
+from dashboard.hub.store.records import Cell, FindingQuery, TurnQuery
+from dashboard.hub.store.sqlite_store import SqliteStore
 from tests.support.hub import agent_scene, batch_of, running_hub, work
 from tests.support.telemetry import HandClock, Scene
 

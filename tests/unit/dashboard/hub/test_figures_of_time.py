@@ -11,21 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.errors import ConfigError
-from agent_core.telemetry.figures import OTHER
-from agent_core.telemetry.prices import LIST_PRICES
-from agent_core.telemetry.rows import CallRow
-from agent_core.telemetry.sketch import Sketch
-from dashboard.hub import trends
-from dashboard.hub.cell_codec import decode_cell, encode_cell
+from agent_core.telemetry.rollup.figures import OTHER
+from agent_core.telemetry.rollup.prices import LIST_PRICES
+from agent_core.telemetry.rollup.rows import CallRow
+from agent_core.telemetry.rollup.sketch import Sketch
 from dashboard.hub.housekeeping import limits
-from dashboard.hub.intervals import MIN_SAMPLES, difference, median
-from dashboard.hub.limits import Buckets
+from dashboard.hub.ingest.names import LIMITS, MAX_DIMS, Names
+from dashboard.hub.live.recent import SPAN_S, Recent
 from dashboard.hub.metrics import MAX_GROUPS, Counters, Since, exposition
-from dashboard.hub.names import LIMITS, MAX_DIMS, Names
-from dashboard.hub.recent import SPAN_S, Recent
-from dashboard.hub.records import DAY_US, Cell, Dims, day_of
+from dashboard.hub.people.limits import Buckets
+from dashboard.hub.queries import trends
+from dashboard.hub.queries.intervals import MIN_SAMPLES, difference, median
+from dashboard.hub.queries.trends import Filter, Row
 from dashboard.hub.settings import HubSettings, Marker, changed, read_settings
-from dashboard.hub.trends import Filter, Row
+from dashboard.hub.store.cell_codec import decode_cell, encode_cell
+from dashboard.hub.store.records import DAY_US, Cell, Dims, day_of
 
 SECOND_NS = 10**9
 

@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from agent_core.errors import StateError
-from agent_core.telemetry.figures import Figures
-from agent_core.telemetry.rows import CallRow
-from dashboard.hub.records import (
+from agent_core.telemetry.rollup.figures import Figures
+from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.hub.store.port import Store, StoreError
+from dashboard.hub.store.records import (
     CONTEXT,
     LEVELS,
     ORDINARY,
@@ -29,9 +30,8 @@ from dashboard.hub.records import (
     TurnRecord,
     day_of,
 )
-from dashboard.hub.sqlite_files import open_writable
-from dashboard.hub.sqlite_store import SqliteStore
-from dashboard.hub.store import Store, StoreError
+from dashboard.hub.store.sqlite_files import open_writable
+from dashboard.hub.store.sqlite_store import SqliteStore
 
 DAY_US = 86_400_000_000
 NOON_US = 20_000 * DAY_US + DAY_US // 2

@@ -12,7 +12,7 @@ import pytest
 from agent_core.demo.sample import copy_to
 from agent_core.errors import StateError, UsageError
 from agent_core.telemetry.codec import encode_event
-from agent_core.telemetry.journal import JournalSink
+from agent_core.telemetry.journal.sink import JournalSink
 from dashboard.tui.command import since, tui_command
 from tests.support.dashboard import recorded_feed, restamped
 from tests.support.tui_terminal import Terminal

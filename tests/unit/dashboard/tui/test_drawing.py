@@ -9,9 +9,9 @@ import pytest
 from textual.strip import Strip
 
 from agent_core.telemetry import events as ev
-from dashboard.tui.paint.base import Lazy, Page, Row
 from dashboard.tui.screens.main import TICKS_HZ, MainScreen
-from dashboard.tui.widgets.lineview import LineView
+from dashboard.widgets.lineview import LineView
+from dashboard.widgets.spans import Lazy, Page, Row
 from tests.support.dashboard import HOSTILE, Window, recorded_feed
 from tests.support.telemetry import Scene
 from tests.support.tui import dashboard, screen_text, settled, until

@@ -15,9 +15,9 @@ from textual.screen import Screen
 from dashboard.tui.app import Dashboard
 from dashboard.tui.desk import TABS
 from dashboard.tui.keys import KEYS
-from dashboard.tui.palette import CYCLE
 from dashboard.tui.screens.main import MainScreen
 from dashboard.tui.screens.overlays import CompareSheet, HelpSheet
+from dashboard.widgets.palette import CYCLE
 from tests.support.tui import dashboard, screen_text, settled, until
 
 TURNS = ["turn_dates", "turn_proxy", "turn_guide", "turn_explain", "turn_cache", "turn_rename"]

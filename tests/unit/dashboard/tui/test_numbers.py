@@ -6,10 +6,10 @@ import pytest
 from rich.table import Table
 
 from agent_core.cli.table import call_table
-from agent_core.telemetry.rollup import Rollup
-from dashboard.state import State
+from agent_core.telemetry.rollup.rollup import Rollup
+from dashboard.state.fold import State
 from dashboard.tui.paint import reuse, tokens, waterfall
-from dashboard.tui.paint.base import Line, Look, text_of
+from dashboard.widgets.spans import Line, Look, text_of
 from tests.support.dashboard import now_after, recorded_feed
 
 FEED = recorded_feed()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.telemetry import events as ev
-from dashboard.state import State
-from dashboard.waterfall import Waterfall, waterfall
+from dashboard.state.fold import State
+from dashboard.state.waterfall import Waterfall, waterfall
 from dashboard.web.drawing import MIN_WIDTH, connection_events, draw, stack, ticks
 from tests.support.hub import agent_scene, work
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import Capabilities
+from agent_core.responses_server.engine import Capabilities
 from agent_core.responses_server.request.calling import Calling, for_engine, read_calling
 from agent_core.responses_server.request.toolset import read_tool_set
 from agent_core.wire.requests import read_create_body

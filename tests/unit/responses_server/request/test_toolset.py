@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from agent_core.errors import WireError
-from agent_core.responses_server.engines.base import Capabilities, EngineTool, Grammar
+from agent_core.responses_server.engine import Capabilities, EngineTool, Grammar
 from agent_core.responses_server.request.toolset import (
     NO_TOOLS,
     SETS,

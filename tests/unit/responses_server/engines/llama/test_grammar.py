@@ -9,7 +9,7 @@ pytest.importorskip("llguidance")
 from llguidance import LLMatcher
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import EngineTool
+from agent_core.responses_server.engine import EngineTool
 from agent_core.responses_server.engines.chat_turns import FlatTools
 from agent_core.responses_server.engines.llama.call_format import HERMES
 from agent_core.responses_server.engines.llama.grammar import Demand, demand_of, grammar_for

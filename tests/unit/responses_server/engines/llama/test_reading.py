@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_core.responses_server.engines.base import (
+from agent_core.responses_server.engine import (
     Delta,
     EngineTool,
     ItemEnd,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.responses_server.engines.repair.edits import FAMILIES
-from agent_core.responses_server.engines.repair.edits.base import Candidate, Clues, apply, replace
-from agent_core.responses_server.engines.repair.source import Source
+from agent_core.repair.operators import FAMILIES
+from agent_core.repair.operators.base import Candidate, Clues, apply, replace
+from agent_core.repair.source import Source
 
 Offer = tuple[Candidate, str]
 

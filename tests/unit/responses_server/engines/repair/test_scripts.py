@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.responses_server.engines.repair import scratch
-from agent_core.responses_server.engines.repair.edits.base import Candidate
-from agent_core.responses_server.engines.repair.scratch import Patch, Survey, Verdicts
-from agent_core.responses_server.engines.repair.source import Replacement
+from agent_core.repair import scratch
+from agent_core.repair.operators.base import Candidate
+from agent_core.repair.scratch import Patch, Survey, Verdicts
+from agent_core.repair.source import Replacement
 from tests.support.repair_corpus import snapshot
 from tests.support.repair_tools import LEAN
 

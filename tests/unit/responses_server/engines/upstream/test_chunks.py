@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from agent_core.errors import AuthError, EngineError, ProtocolError, ServiceError
-from agent_core.responses_server.engines.base import (
+from agent_core.responses_server.engine import (
     Delta,
     EngineTool,
     Finish,

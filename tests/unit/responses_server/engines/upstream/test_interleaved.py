@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.errors import EngineError
-from agent_core.responses_server.engines.base import Delta, ItemEnd, TextDelta, ToolCallDelta, ToolCallStart
+from agent_core.responses_server.engine import Delta, ItemEnd, TextDelta, ToolCallDelta, ToolCallStart
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
 
 

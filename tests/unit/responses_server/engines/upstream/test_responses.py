@@ -7,7 +7,7 @@ import pytest
 from msgspec import Raw
 
 from agent_core.errors import AuthError, EngineError, ServiceError
-from agent_core.responses_server.engines.base import (
+from agent_core.responses_server.engine import (
     Delta,
     EngineTool,
     Finish,

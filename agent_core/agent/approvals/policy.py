@@ -1,0 +1,217 @@
+"""Approvals: whether a tool call may run. The policy is pure; asking goes through an `Approver` that a host hands in.
+
+Each kind of tool has its own setting: `auto` is free, `never` is denied, `ask` goes by `approve`: `ask` asks, `auto`
+allows, `never` denies. As shipped, reading, editing and notes are free and commands ask. Tools of an MCP server go by
+that server's setting, which is `ask`; what it declares to only read, and nothing outside, is then free. A deny rule
+wins over all.
+Where a call would ask, an allow rule or an earlier "always" lets it through, but never what no rule may cover
+(substitutions, redirects to outside, code for an interpreter): that asks every time.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from agent_core.agent.approvals.command_line import Word
+from agent_core.agent.approvals.grants import Grants
+from agent_core.agent.approvals.rules import OPAQUE, Rule, allowing, covers, denying, read_rule, redirect_reason
+from agent_core.agent.approvals.started import Plan, Step, plan_of
+from agent_core.config import Approve
+from agent_core.tools.mcp.names import server_of
+from agent_core.tools.port import Kind
+
+Decision = Literal["allow", "always", "deny"]
+
+KINDS: Mapping[Kind, Approve] = {
+    "read": "auto",
+    "edit": "auto",
+    "note": "auto",
+    "command": "ask",
+    "mcp": "ask",
+    "mcp_read": "auto",
+}
+MAX_SHOWN = 2_000
+"""Characters of a foreign tool's arguments that a person is shown."""
+
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(.+?)\s*$", re.MULTILINE)
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """`outcome` of the policy and the `rule` that decided, in words. `always`: an answer "always" would be kept."""
+
+    outcome: Literal["allow", "ask", "deny"]
+    rule: str
+    always: bool = True
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked: the tool's `kind` and `name`, and its `subject` (the command line, or the target).
+
+    `rule` says why it is asked. `always` False: the answer "always" counts for this time only.
+    """
+
+    approval: str
+    kind: Kind
+    name: str
+    subject: str
+    rule: str = ""
+    always: bool = True
+
+
+class Approver(Protocol):
+    """Answers questions; a host's side. None: nobody can answer here, which counts as deny with a hint."""
+
+    async def __call__(self, question: Question) -> Decision | None: ...
+
+
+async def nobody(question: Question) -> Decision | None:
+    """The approver of a process without a terminal."""
+    return None
+
+
+def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
+    """What a person is shown of a call, and what "always" is keyed by: the exact command, else the target. Of a foreign
+    tool it is all arguments; what is kept for it is the tool (see `Policy.remember`)."""
+    if server_of(name) is not None:
+        return msgspec.json.encode(arguments).decode()
+    if name == "process" and arguments.get("input"):
+        return f"{arguments.get('id', '')} <<< {arguments['input']}"
+    if name == "patch":
+        return ", ".join(dict.fromkeys(_PATCHED.findall(str(arguments.get("patch", ""))))) or name
+    value = arguments.get("command") or arguments.get("target") or arguments.get("path") or ""
+    return str(value).strip() or name
+
+
+def shown(name: str, subject: str) -> str:
+    """The subject as a person is asked; of a foreign tool's arguments only so much as can be read."""
+    if server_of(name) is None or len(subject) <= MAX_SHOWN:
+        return subject
+    return f"{subject[:MAX_SHOWN]}… ({len(subject):,} characters)"
+
+
+def _anywhere(path: str) -> bool:
+    return True
+
+
+class Policy:
+    """Decides by settings and rules, and keeps what was allowed for good. One per session.
+
+    `deny` and `allow` are patterns (see `rules`). `kinds` are settings that differ from `KINDS`. `roots` are the
+    workspace's folders, the first one is where commands run; `inside` looks through links where a path really leads.
+    `servers` are the settings of MCP servers by name.
+    """
+
+    def __init__(
+        self,
+        approve: Approve,
+        deny: tuple[str, ...] = (),
+        *,
+        allow: Sequence[str] = (),
+        kinds: Mapping[Kind, Approve] | None = None,
+        roots: Sequence[str] = (),
+        inside: Callable[[str], bool] = _anywhere,
+        grants: Grants | None = None,
+        servers: Mapping[str, Approve] | None = None,
+    ) -> None:
+        self._approve = approve
+        self._servers = servers or {}
+        self._kinds = {**KINDS, **(kinds or {})}
+        self._deny = [read_rule(pattern) for pattern in deny]
+        self._allow = [read_rule(pattern) for pattern in allow]
+        self._roots, self._inside = tuple(roots), inside
+        self._grants = grants or Grants()
+
+    def decide(self, kind: Kind, name: str, subject: str) -> Verdict:
+        """Never asks by itself, and changes nothing."""
+        plan = plan_of(subject) if name == "shell" else None
+        if (rule := self._denied(name, subject, plan)) is not None:
+            return Verdict("deny", f"deny rule {rule.pattern!r}")
+        own, whose = self._own(kind, name)
+        if own == "never":
+            return Verdict("deny", f"{whose} is never allowed")
+        if name == "process" and subject == name:
+            return Verdict("allow", "reading and stopping what was allowed to run")
+        if own == "auto" or self._approve == "auto":
+            opaque = OPAQUE.intersection(plan.unclear) if plan is not None and self._deny else ()
+            if opaque:
+                return Verdict("deny", f"deny rules can't be checked on {min(opaque)}")
+            return Verdict("allow", f"{whose} is free" if own == "auto" else "approve=auto")
+        reason = self._reason(plan)
+        if reason is None and (covered := self._covered(name, subject, plan)) is not None:
+            return Verdict("allow", covered)
+        if self._approve == "never":
+            return Verdict("deny", "approve=never")
+        return Verdict("ask", "approve=ask") if reason is None else Verdict("ask", reason, always=False)
+
+    def remember(self, name: str, subject: str) -> bool:
+        """Allow this tool on this subject for the rest of the session; of a foreign tool, whatever its arguments. False
+        where nothing may be kept."""
+        plan = plan_of(subject) if name == "shell" else None
+        if self._reason(plan) is not None:
+            return False
+        self._grants.add(self._root, name, _key(name, subject, plan))
+        return True
+
+    def _own(self, kind: Kind, name: str) -> tuple[Approve, str]:
+        """The setting of this kind of tool, and how it is called."""
+        server = server_of(name)
+        if server is None:
+            return self._kinds[kind], kind
+        setting = self._servers.get(server, "ask")
+        if setting == "ask" and kind == "mcp_read":
+            return "auto", f"reading by the MCP server {server}"
+        return setting, f"the MCP server {server}"
+
+    @property
+    def _root(self) -> str:
+        return self._roots[0] if self._roots else ""
+
+    def _denied(self, name: str, subject: str, plan: Plan | None) -> Rule | None:
+        if plan is not None:
+            return denying(self._deny, plan, subject)
+        folded = {" ".join(line.split()) for line in (subject, *subject.splitlines())}
+        for rule in self._deny:
+            if any(fnmatch.fnmatchcase(text, rule.pattern) for text in folded) or covers(rule, _as_step(name, subject)):
+                return rule
+        return None
+
+    def _reason(self, plan: Plan | None) -> str | None:
+        """Why no rule may cover this command."""
+        if plan is None:
+            return None
+        if plan.unclear:
+            return plan.unclear[0]
+        return redirect_reason(plan, self._roots, self._inside)
+
+    def _covered(self, name: str, subject: str, plan: Plan | None) -> str | None:
+        """What allows a call that would ask, in words."""
+        if self._grants.has(self._root, name, _key(name, subject, plan)):
+            return "allowed for this session"
+        if plan is None:
+            return next((f"allow rule {r.pattern!r}" for r in self._allow if covers(r, _as_step(name, subject))), None)
+        used: list[str] = []
+        for part in plan.parts:
+            if (rules := allowing(self._allow, part)) is not None:
+                used += [f"allow rule {rule.pattern!r}" for rule in rules]
+            elif part.key and not plan.moves and self._grants.has(self._root, name, part.key):
+                used.append("allowed for this session")
+            else:
+                return None
+        return ", ".join(dict.fromkeys(used)) or None
+
+
+def _key(name: str, subject: str, plan: Plan | None) -> str:
+    """What "always" is kept under, beside root and tool."""
+    if plan is not None:
+        return plan.key
+    return "" if server_of(name) is not None else subject
+
+
+def _as_step(name: str, subject: str) -> Step:
+    """A call of another tool than the shell, as rules see it: `tool:checks tests/test_a.py`."""
+    return Step((Word(f"tool:{name}"), Word(subject)) if subject != name else (Word(f"tool:{name}"),))

@@ -1,0 +1,211 @@
+"""What other processes of the same user may do with the sessions hosted here: the control socket's handlers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from agent_core.agent.approvals.policy import Decision
+from agent_core.agent.session import Session, TurnHandle
+from agent_core.clock import rfc3339
+from agent_core.control.messages import (
+    ApprovalInfo,
+    ControlError,
+    Said,
+    SessionInfo,
+    Started,
+    Steered,
+    TurnInfo,
+    UndoConflict,
+    Undone,
+    UndoneFile,
+    UndoRequest,
+)
+from agent_core.control.server import Detach, Handlers, Push
+from agent_core.hosting.observers import EventTap, Fronts
+from agent_core.turns.events import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
+
+_LATEST_TURNS = 20
+
+
+class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """A session with what shows it. `client` and `project` as in its telemetry; `starts`: whether a turn may be started
+    from outside."""
+
+    session: Session
+    fronts: Fronts
+    events: EventTap
+    client: str
+    project: str | None
+    starts: bool
+
+
+class Saying:
+    """A front that keeps the text of the running call, for whoever attaches in its middle."""
+
+    def __init__(self) -> None:
+        self._turn = ""
+        self._pieces: list[str] = []
+
+    def __call__(self, update: Update) -> None:
+        match update:
+            case TextPiece(turn=turn, text=text):
+                self._turn = turn
+                self._pieces.append(text)
+            case TextDone() | TextVoided() | TurnBegan() | TurnEnded():
+                self._pieces.clear()
+
+    def so_far(self) -> TextPiece | None:
+        """As if it came at once; None if there is none."""
+        return TextPiece(turn=self._turn, text="".join(self._pieces)) if self._pieces else None
+
+
+class HostedSessions:
+    """The sessions of one process by id; owned by whoever opens the control server. `join` at the end."""
+
+    def __init__(self, *sessions: HostedSession) -> None:
+        self._sessions = {hosted.session.id: hosted for hosted in sessions}
+        self._saying = {hosted.session.id: Saying() for hosted in sessions}
+        for hosted in sessions:
+            hosted.fronts.add(self._saying[hosted.session.id])
+        self._undoing: set[asyncio.Task[Undone]] = set()
+        self.attached = 0
+        """How many follow one of the sessions from outside at the moment."""
+
+    async def join(self) -> None:
+        """Wait for what was begun and must not be left half done."""
+        if self._undoing:
+            await asyncio.wait(self._undoing)
+
+    def handlers(self) -> Handlers:
+        return Handlers(
+            list_sessions=self._list,
+            attach=self._attach,
+            answer=self._answer,
+            cancel=self._cancel,
+            steer=self._steer,
+            start=self._start,
+            say=self._say,
+            undo=self._undo,
+        )
+
+    async def _list(self) -> list[SessionInfo]:
+        return [_info(hosted) for hosted in self._sessions.values()]
+
+    async def _attach(self, session_id: str, push: Push, push_event: Push | None) -> Detach:
+        hosted = self._hosted(session_id)
+        if (said := self._saying[session_id].so_far()) is not None:
+            push(msgspec.json.encode(said))
+        leave = [hosted.fronts.add(lambda update: push(msgspec.json.encode(update)))]
+        if push_event is not None:
+            leave.append(hosted.events.add(push_event))
+
+        self.attached += 1
+
+        def detach() -> None:
+            self.attached -= 1
+            for each in leave:
+                each()
+
+        return detach
+
+    async def _answer(self, approval: str, decision: Decision) -> None:
+        if not any(hosted.session.questions.answer(approval, decision) for hosted in self._sessions.values()):
+            raise ControlError(f"approval {approval} is not open", code="control_not_found")
+
+    async def _cancel(self, turn: str) -> None:
+        if not any(hosted.session.cancel(turn) for hosted in self._sessions.values()):
+            raise ControlError(f"turn {turn} does not run", code="control_not_found")
+
+    async def _steer(self, turn: str, text: str) -> Steered:
+        for hosted in self._sessions.values():
+            if any(handle.turn == turn for handle in hosted.session.turns):
+                given = hosted.session.steer(turn, text)
+                return Steered(input_id=given.input_id, fate=given.fate)
+        raise ControlError(f"no turn {turn}", code="control_not_found")
+
+    async def _start(self, session_id: str, task: str, turn: str | None) -> Started:
+        hosted = self._hosted(session_id)
+        self._check_starts(hosted)
+        return Started(turn=hosted.session.start_turn(task, turn_id=turn).turn)
+
+    async def _say(self, session_id: str, text: str) -> Said:
+        hosted = self._hosted(session_id)
+        given = await hosted.session.tell(text)
+        if given is not None:
+            return Said(turn=given[0].turn, fate="steered", input_id=given[1].input_id)
+        self._check_starts(hosted)
+        return Said(turn=hosted.session.start_turn(text).turn, fate="started")
+
+    async def _undo(self, request: UndoRequest) -> Undone:
+        """Begun once, it ends: also if whoever asked leaves or does not wait."""
+        task = asyncio.create_task(self._take_back(request), name=f"undo {request.turn}")
+        self._undoing.add(task)
+        task.add_done_callback(self._undone)
+        return await asyncio.shield(task)
+
+    def _undone(self, task: asyncio.Task[Undone]) -> None:
+        self._undoing.discard(task)
+        if not task.cancelled():
+            task.exception()  # told to whoever asked; if they left, to nobody
+
+    async def _take_back(self, request: UndoRequest) -> Undone:
+        session = self._hosted(request.session).session
+        report = await session.undo(request.turn, files=request.files, conversation=request.conversation)
+        return Undone(
+            turn=report.turn,
+            undo=report.undo,
+            restored=tuple(UndoneFile(path=file.path, what=file.what) for file in report.restored),
+            conflicts=tuple(
+                UndoConflict(path=clash.path, reason=clash.reason, first=clash.first, last=clash.last)
+                for clash in report.conflicts
+            ),
+            not_covered=report.not_covered,
+        )
+
+    def _hosted(self, session_id: str) -> HostedSession:
+        hosted = self._sessions.get(session_id)
+        if hosted is None:
+            raise ControlError(f"no session {session_id}", code="control_not_found")
+        return hosted
+
+    def _check_starts(self, hosted: HostedSession) -> None:
+        if not hosted.starts:
+            text = "the process that hosts the session does one task and then ends"
+            raise ControlError(text, code="control_ending", hint="try again in a moment; the session is free then")
+
+
+def _info(hosted: HostedSession) -> SessionInfo:
+    session = hosted.session
+    approvals = tuple(
+        ApprovalInfo(
+            approval=pending.question.approval,
+            turn=pending.turn,
+            kind=pending.question.kind,
+            name=pending.question.name,
+            subject=pending.question.subject,
+            opened=rfc3339(pending.opened_ns),
+            rule=pending.question.rule,
+            always=pending.question.always,
+        )
+        for pending in session.questions.pending()
+    )
+    return SessionInfo(
+        session=session.id,
+        client=hosted.client,
+        title=_first_line(session.turns[0].task) if session.turns else "",
+        model=session.model,
+        project=hosted.project,
+        turns=tuple(_turn_info(handle) for handle in session.turns[-_LATEST_TURNS:]),
+        approvals=approvals,
+    )
+
+
+def _turn_info(handle: TurnHandle) -> TurnInfo:
+    status = handle.done.result().status if handle.done.done() and not handle.done.cancelled() else "running"
+    return TurnInfo(turn=handle.turn, title=_first_line(handle.task), status=status, started=rfc3339(handle.started_ns))
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0][:200]

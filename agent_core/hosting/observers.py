@@ -1,0 +1,74 @@
+"""Several front ends of one session: each gets every update, and every event if it asked; one that fails is no harm to
+the others."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from agent_core.telemetry.codec import encode_event
+from agent_core.telemetry.events import Content, Event
+from agent_core.turns.events import Front, Update
+
+log = logging.getLogger(__name__)
+
+
+class Fronts:
+    """A `Front` that hands on to the fronts which were added, in that order."""
+
+    def __init__(self, *fronts: Front) -> None:
+        self._fronts: list[Front] = list(fronts)
+
+    def __call__(self, update: Update) -> None:
+        for front in tuple(self._fronts):
+            try:
+                front(update)
+            except Exception as error:
+                log.error("a front end failed with %s; it is left out from here on", type(error).__name__)
+                self._fronts.remove(front)
+
+    def add(self, front: Front) -> Callable[[], None]:
+        """Add one; call what is returned to take it out again."""
+        self._fronts.append(front)
+
+        def remove() -> None:
+            if front in self._fronts:
+                self._fronts.remove(front)
+
+        return remove
+
+
+class EventTap:
+    """A telemetry sink that hands a session's events on, encoded, to those who asked. Content is never handed on."""
+
+    def __init__(self) -> None:
+        self._takers: tuple[Callable[[bytes], None], ...] = ()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def emit(self, event: Event) -> None:
+        if not self._takers or self._loop is None or isinstance(event, Content):
+            return
+        try:
+            here = asyncio.get_running_loop()
+        except RuntimeError:
+            here = None
+        data = encode_event(event)
+        if here is self._loop:
+            self._give(data)
+        elif not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._give, data)
+
+    def add(self, take: Callable[[bytes], None]) -> Callable[[], None]:
+        """Add one, which is called on the running loop and never raises; call what is returned to take it out again."""
+        self._loop = asyncio.get_running_loop()
+        self._takers += (take,)
+
+        def remove() -> None:
+            self._takers = tuple(other for other in self._takers if other is not take)
+
+        return remove
+
+    def _give(self, data: bytes) -> None:
+        for take in self._takers:
+            take(data)

@@ -1,0 +1,79 @@
+"""The search without commands: edit the file, run the tests, take it back, one call at a time. Yields steps. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+
+from agent_core.repair import rank, report
+from agent_core.repair.actions import Edited, Observation, RunTests, Step, TestRun
+from agent_core.repair.failures import Failure
+from agent_core.repair.localise import Weights
+from agent_core.repair.operators.base import Candidate
+from agent_core.repair.project import Project, edits_between, patched
+from agent_core.repair.search import Outcome
+from agent_core.repair.source import Source
+
+
+def search(
+    project: Project,
+    command: str | None,
+    sources: Mapping[str, Source],
+    weights: Mapping[str, Weights],
+    failures: Sequence[Failure],
+    most: int,
+) -> Generator[Step, tuple[Observation, ...], Outcome]:
+    """Leaves the fix in place, or the files as they were. `most` tries, each two calls and a run of the tests."""
+    outcome = Outcome()
+    placed: Candidate | None = None
+    target = next((failure.file for failure in failures if failure.file), None)
+    for candidate in rank.candidates(sources, weights, failures, project.clues(failures)):
+        if outcome.tried >= most:
+            outcome.trouble = f"none of the {most} most likely edits makes the tests pass, and I stop there"
+            break
+        if not _parses(project, candidate):
+            continue
+        refusal = yield from _move(project, placed, candidate)
+        if refusal is not None:
+            outcome.trouble = refusal
+            return outcome
+        placed = candidate
+        outcome.tried += 1
+        (run,) = yield Step("", (RunTests(target, command),))
+        if isinstance(run, TestRun) and run.status == "passed" and target is not None:
+            (run,) = yield Step("The tests that failed pass. Now the whole suite.", (RunTests(None, command),))
+        if isinstance(run, TestRun) and run.status == "passed":
+            outcome.fix, outcome.run = (candidate,), run
+            return outcome
+        if not isinstance(run, TestRun):
+            outcome.trouble = "the tests could not be run again"
+            break
+    trouble = yield from _move(project, placed, None)
+    outcome.trouble = trouble or outcome.trouble
+    return outcome
+
+
+def _parses(project: Project, candidate: Candidate) -> bool:
+    return project.source(candidate.path, (candidate,)) is not None
+
+
+def _move(
+    project: Project, old: Candidate | None, new: Candidate | None
+) -> Generator[Step, tuple[Observation, ...], str | None]:
+    """From one edit in place to another, in one call where both are in one file. The reason where a tool refused."""
+    paths = dict.fromkeys(edit.path for edit in (old, new) if edit is not None)
+    for path in paths:
+        text = project.texts[path]
+        before = patched(text, path, (old,) if old else ())
+        after = patched(text, path, (new,) if new else ())
+        for edit in edits_between(path, before, after):
+            say = (
+                f"I try: {report.reason((new,))}." if new is not None and path == new.path else "I take the edit back."
+            )
+            (observed,) = yield Step(say, (edit,))
+            if not isinstance(observed, Edited):
+                return f"an edit was refused ({getattr(observed, 'why', 'no reason given')})"
+    return None
+
+
+def last_run(outcome: Outcome, first: TestRun) -> TestRun:
+    return outcome.run or first

@@ -1,0 +1,208 @@
+"""The durable store in SQLite: write-behind, one thread, one file that only its owner may read."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from agent_core.errors import StateError
+from agent_core.responses_server.conversation.sealing import new_secret
+from agent_core.responses_server.store.port import StoredResponse
+
+T = TypeVar("T")
+
+RETENTION_S = 30 * 24 * 3600
+"""Responses older than this are deleted when the store opens (the vendor's own retention)."""
+
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS responses (
+    id TEXT PRIMARY KEY,
+    parent TEXT,
+    created_at INTEGER NOT NULL,
+    input BLOB NOT NULL,
+    output BLOB NOT NULL,
+    response BLOB NOT NULL,
+    owner TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS responses_created ON responses (created_at);
+CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL);
+"""
+
+_items = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
+
+
+class SqliteStore:
+    """Other processes may use the same file. `now_s`: Unix seconds, for the retention."""
+
+    def __init__(self, path: Path, now_s: int) -> None:
+        self._path, self._now_s = path, now_s
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
+        self._opened: sqlite3.Connection | None = None
+        self._pending: dict[str, StoredResponse] = {}
+        """Not durable yet."""
+        self._unwritten: dict[str, StoredResponse] = {}
+        """Those of them that no `flush` has taken up."""
+
+    async def open(self) -> None:
+        try:
+            self._opened = await self._run(lambda: _open(self._path, self._now_s))
+        except OSError as error:
+            raise StateError(f"{self._path}: can't be opened: {error.strerror}", code="state_store") from error
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        if self._opened is None:
+            raise StateError("the response store is not open", code="state_store")
+        return self._opened
+
+    def put(self, record: StoredResponse) -> None:
+        self._pending[record.id] = self._unwritten[record.id] = record
+
+    async def get(self, response_id: str) -> StoredResponse | None:
+        pending = self._pending.get(response_id)
+        return pending or await self._run(lambda: _select(self._database, response_id))
+
+    async def chain(self, response_id: str) -> list[StoredResponse] | None:
+        """One query for all that is in the file, however long the chain is."""
+        newest: list[StoredResponse] = []
+        wanted: str | None = response_id
+        while wanted is not None and (pending := self._pending.get(wanted)) is not None:
+            newest.append(pending)
+            wanted = pending.parent
+        older: list[StoredResponse] = []
+        if wanted is not None:
+            first = wanted
+            older = await self._run(lambda: _select_chain(self._database, first))
+            if not older or older[0].parent is not None:
+                return None
+        return [*older, *reversed(newest)]
+
+    async def delete(self, response_id: str) -> bool:
+        pending = self._pending.pop(response_id, None) is not None
+        self._unwritten.pop(response_id, None)
+        return await self._run(lambda: _delete(self._database, response_id)) or pending
+
+    async def flush(self) -> None:
+        if not self._pending:
+            return
+        # With nothing left to take up, the empty batch still waits its turn behind what others took.
+        records, self._unwritten = list(self._unwritten.values()), {}
+        try:
+            await self._run(lambda: _insert(self._database, records))
+        finally:
+            for record in records:
+                if self._pending.get(record.id) is record:
+                    del self._pending[record.id]
+
+    async def secret(self) -> bytes:
+        return await self._run(lambda: _secret(self._database))
+
+    async def close(self) -> None:
+        try:
+            if self._opened is not None:
+                await self.flush()
+        finally:
+            if self._opened is not None:
+                await self._run(self._opened.close)
+            self._thread.shutdown(wait=True)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except sqlite3.Error as error:
+            raise StateError(f"{self._path}: the response store failed: {error}", code="state_store") from error
+
+
+def _open(path: Path, now_s: int) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch(mode=0o600, exist_ok=True)
+    database = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    database.executescript(_SCHEMA)
+    if "owner" not in {row[1] for row in database.execute("PRAGMA table_info(responses)")}:
+        database.execute("ALTER TABLE responses ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
+    with database:
+        database.execute("DELETE FROM responses WHERE created_at < ?", (now_s - RETENTION_S,))
+    return database
+
+
+def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | None:
+    query = "SELECT parent, created_at, input, output, response, owner FROM responses WHERE id = ?"
+    row = database.execute(query, (response_id,)).fetchone()
+    if row is None:
+        return None
+    parent, created_at, given, output, response, owner = row
+    return StoredResponse(
+        id=response_id,
+        parent=parent,
+        created_at=created_at,
+        input=_items.decode(given),
+        output=_items.decode(output),
+        response=response,
+        owner=owner,
+    )
+
+
+_CHAIN = """
+WITH RECURSIVE chain (id, depth) AS (
+    VALUES (?, 0)
+    UNION ALL
+    SELECT responses.parent, chain.depth + 1 FROM responses JOIN chain ON responses.id = chain.id
+    WHERE responses.parent IS NOT NULL
+)
+SELECT responses.id, parent, created_at, input, output, owner FROM chain JOIN responses ON responses.id = chain.id
+ORDER BY depth DESC
+"""
+
+
+def _select_chain(database: sqlite3.Connection, response_id: str) -> list[StoredResponse]:
+    """Oldest first, without their `response`; from the first ancestor on that is there."""
+    return [
+        StoredResponse(
+            id=name,
+            parent=parent,
+            created_at=created_at,
+            input=_items.decode(given),
+            output=_items.decode(output),
+            response=b"",
+            owner=owner,
+        )
+        for name, parent, created_at, given, output, owner in database.execute(_CHAIN, (response_id,))
+    ]
+
+
+def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None:
+    rows = [
+        (
+            record.id,
+            record.parent,
+            record.created_at,
+            msgspec.json.encode(record.input),
+            msgspec.json.encode(record.output),
+            record.response,
+            record.owner,
+        )
+        for record in records
+    ]
+    with database:
+        database.executemany("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _secret(database: sqlite3.Connection) -> bytes:
+    """The one secret of the file, whoever made it first."""
+    with database:
+        database.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (new_secret(),))
+    value: bytes = database.execute("SELECT value FROM secret").fetchone()[0]
+    return value
+
+
+def _delete(database: sqlite3.Connection, response_id: str) -> bool:
+    with database:
+        return database.execute("DELETE FROM responses WHERE id = ?", (response_id,)).rowcount > 0

@@ -1,0 +1,230 @@
+"""The journal's reading side: read one file, or follow all files of a state directory while they are written.
+
+Read-only throughout. Following is by cursor (the last sequence of each source), so a reader can start late, stop and
+go on.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from agent_core.errors import StateError
+from agent_core.telemetry.codec import decode_event
+from agent_core.telemetry.events import Event
+from agent_core.telemetry.journal.layout import JournalFile, check_schema, is_alive, list_journals
+from agent_core.telemetry.rollup.running import Running
+
+log = logging.getLogger(__name__)
+
+PAGE = 2_000
+"""Rows of one read transaction; a long one would keep the writer from shrinking its write-ahead log."""
+
+
+class Cursor(msgspec.Struct):
+    """How far a reader is: the last sequence by source, and the sources that ended and were read to their end."""
+
+    seqs: dict[str, int] = {}
+    finished: set[str] = set()
+
+
+def open_journal(path: str | Path) -> sqlite3.Connection:
+    """A read-only connection to a checked journal. Raises `StateError` with one line that names the file."""
+    if not Path(path).is_file():
+        raise StateError(f"{path}: there is no such journal", code="state_no_journal")
+    where = Path(path).absolute().as_uri()
+    try:
+        return _connect(f"{where}?mode=ro", path)
+    except sqlite3.OperationalError as error:
+        # on a read-only medium SQLite can't make the shared-memory file WAL asks for; without a log on disk the file
+        # itself is whole
+        if Path(f"{path}-wal").exists():
+            raise StateError(f"{path}: this journal can't be read ({error})", code="state_unreadable") from error
+        return _connect(f"{where}?immutable=1", path)
+    except sqlite3.DatabaseError as error:
+        raise StateError(f"{path}: not a telemetry journal ({error})", code="state_no_journal") from error
+
+
+def read_journal(path: str | Path, after: int = 0) -> Iterator[Event]:
+    """Events of one file after sequence `after`. Rows that are no event of this version are left out.
+
+    Raises `StateError` if the file can't be read or is of a newer schema.
+    """
+    connection = open_journal(path)
+    try:
+        while rows := _page(connection, after, PAGE):
+            for seq, body in rows:
+                after = seq
+                event = _decode(body)
+                if event is not None:
+                    yield event
+    finally:
+        connection.close()
+
+
+def read_ndjson(path: str | Path) -> Iterator[Event]:
+    """Events of an NDJSON export. Raises `StateError` that names the line which is no event."""
+    with Path(path).open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                event = decode_event(line)
+            except StateError as error:
+                raise StateError(f"{path}: line {number}: {error.message}", code=error.code) from error
+            if event is not None:
+                yield event
+
+
+class _Source(msgspec.Struct):
+    running: Running
+    drained: set[str]
+    """Files of this source that hold nothing more."""
+    file: JournalFile | None = None
+    connection: sqlite3.Connection | None = None
+
+
+class Feed:
+    """Follows the journals of a state directory. Use from one thread at a time; `close` it.
+
+    What was running when its process died is ended by events of status `interrupted` at its last activity.
+    """
+
+    def __init__(self, state_dir: Path, *, cursor: Cursor | None = None, since: str = "") -> None:
+        """Starts after `cursor`, or with everything. `since` (YYYY-MM-DD) leaves files of earlier days unread."""
+        self._state_dir, self._since = state_dir, since
+        self.cursor = cursor or Cursor()
+        self._sources: dict[str, _Source] = {}
+        self._refused: set[str] = set()
+        self.notices: list[str] = []
+        """One line for each file that can't be read, in the order found; each is logged once."""
+
+    def poll(self, limit: int = 10_000) -> list[Event]:
+        """New events since the last poll, at most about `limit`; empty when there are none.
+
+        Those of one source come in their order; sources are merged by time of day. Never waits.
+        """
+        by_source: dict[str, list[JournalFile]] = {}
+        files = list_journals(self._state_dir)
+        self.cursor.finished &= {file.source for file in files}
+        for file in files:
+            if file.date >= self._since and file.source not in self.cursor.finished and file.path not in self._refused:
+                by_source.setdefault(file.source, []).append(file)
+        found: list[tuple[str, Event]] = []
+        for name, of_source in by_source.items():
+            if len(found) >= limit:
+                break
+            latest = ""
+            for event in self._read_source(name, of_source, limit - len(found)):
+                latest = max(latest, event.time)
+                found.append((latest, event))
+        found.sort(key=_by_time)
+        return [event for _, event in found]
+
+    def close(self) -> None:
+        for source in self._sources.values():
+            _close(source)
+
+    def _read_source(self, name: str, files: list[JournalFile], limit: int) -> list[Event]:
+        source = self._sources.setdefault(name, _Source(Running(), set()))
+        alive = is_alive(self._state_dir, name)  # before reading: what a dead process wrote is all there
+        cursor = self.cursor.seqs.get(name, 0)
+        events: list[Event] = []
+        for file in files:
+            if file.path in source.drained:
+                continue
+            try:
+                at_end = self._read_file(source, file, limit, cursor, events)
+            except (StateError, sqlite3.Error) as error:
+                _close(source)
+                if alive and _may_pass(error):
+                    break
+                self._refuse(file, error)
+                at_end = True
+            if not at_end:
+                break
+            if not alive or file is not files[-1]:
+                _close(source)
+                source.drained.add(file.path)
+        else:
+            if not alive:
+                events += [event for event in source.running.interruptions() if event.seq > cursor]
+                self.cursor.finished.add(name)
+                del self._sources[name]
+        if events:
+            self.cursor.seqs[name] = events[-1].seq
+        return events
+
+    def _read_file(self, source: _Source, file: JournalFile, limit: int, cursor: int, events: list[Event]) -> bool:
+        """Add the file's new events to `events`; False if `limit` was reached before its end."""
+        connection = self._connection(source, file)
+        while rows := _page(connection, source.running.seq, PAGE):
+            for seq, body in rows:
+                source.running.seq = seq
+                event = _decode(body)
+                if event is not None:
+                    source.running.fold(event)
+                    if seq > cursor:
+                        events.append(event)
+            if len(events) >= limit:
+                return False
+        return True
+
+    def _connection(self, source: _Source, file: JournalFile) -> sqlite3.Connection:
+        if source.connection is None or source.file != file:
+            _close(source)
+            source.connection, source.file = open_journal(file.path), file
+        return source.connection
+
+    def _refuse(self, file: JournalFile, error: Exception) -> None:
+        self._refused.add(file.path)
+        if isinstance(error, StateError) and error.code == "state_empty_journal":
+            return
+        notice = error.message if isinstance(error, StateError) else f"{file.path}: {error}"
+        self.notices.append(notice)
+        log.warning("telemetry journal left out: %s", notice)
+
+
+def _connect(uri: str, path: str | Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=1.0, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        check_schema(connection, str(path))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _page(connection: sqlite3.Connection, after: int, rows: int) -> list[tuple[int, str]]:
+    return connection.execute(
+        "SELECT seq, body FROM event WHERE seq > ? ORDER BY seq LIMIT ?", (after, rows)
+    ).fetchall()
+
+
+def _decode(body: str) -> Event | None:
+    try:
+        return decode_event(body)
+    except StateError:
+        return None
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether a live writer's journal may be readable at the next look: it is just being made, or locked."""
+    return isinstance(error, sqlite3.OperationalError) or (
+        isinstance(error, StateError) and error.code in ("state_empty_journal", "state_unreadable")
+    )
+
+
+def _close(source: _Source) -> None:
+    if source.connection is not None:
+        source.connection.close()
+    source.connection = source.file = None
+
+
+def _by_time(item: tuple[str, Event]) -> str:
+    return item[0]

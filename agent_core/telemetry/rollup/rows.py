@@ -1,0 +1,230 @@
+"""What the roll-up knows of one call, tool, approval, connection, turn and session. Data only.
+
+`*_ns` of rows are positions on the source's wall axis: nanoseconds since the Unix epoch, made of one wall anchor and
+monotonic differences, so that a stepped clock moves no bar and changes no duration. None means unknown or still
+running, never 0.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agent_core.telemetry.events import Reuse, Stage, Status, TransportKind
+from agent_core.telemetry.rollup.sketch import GAP_ERROR, Sketch
+from agent_core.telemetry.rollup.usage import exceeds
+
+
+class CallRow(msgspec.Struct, kw_only=True):
+    """One call, over all its attempts."""
+
+    call: str
+    source: str
+    number: int
+    """1, 2, … in the order of first sending within the session, warm-ups left out; 0 for a warm-up."""
+    session: str | None = None
+    turn: str | None = None
+    connection: str | None = None
+    lane: str | None = None
+    model: str | None = None
+    transport: TransportKind | None = None
+    warmup: bool = False
+    reuse: Reuse | None = None
+    """Of the last attempt: what became of the chain."""
+    attempts: int = 0
+    input_items: int | None = None
+    """Of the last attempt's frame."""
+    bytes_up: int = 0
+    """Of the create frames of all attempts."""
+    bytes_full: int | None = None
+    """What they would have weighed with the whole input each; None if one of them does not say."""
+    sent_ns: int = 0
+    attempt_ns: int = 0
+    """When the latest attempt was sent; equals `sent_ns` without a repetition."""
+    first_delta_ns: int | None = None
+    ended_ns: int | None = None
+    status: Status | None = None
+    latency_ms: float | None = None
+    ttft_ms: float | None = None
+    visible_ttft_ms: float | None = None
+    channel: str | None = None
+    duration_ms: float | None = None
+    inference_ms: float | None = None
+    tools_ns: int = 0
+    """Union of the tools that ran for this call: those started after it and before the turn's next call."""
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    output_tokens_est: int | None = None
+    """Running estimate; superseded by `output_tokens`."""
+    deltas: int | None = None
+    bytes_down: int | None = None
+    response_id: str | None = None
+    finish_reason: str | None = None
+    error_code: str | None = None
+    cost_usd: float | None = None
+    chunk_gaps: dict[int, int] | None = None
+    service_stages_ms: dict[str, float] | None = None
+    new_tokens: int | None = None
+    reused_tokens: int | None = None
+    """The service's own cache, from `service.call`; `cached_tokens` is the engine's."""
+
+    @property
+    def running(self) -> bool:
+        return self.status is None
+
+    @property
+    def overhead_ms(self) -> float | None:
+        """Call wall time that is not inference; None while the inference time is unknown."""
+        if self.duration_ms is None or self.inference_ms is None:
+            return None
+        return self.duration_ms - min(self.duration_ms, max(0.0, self.inference_ms))
+
+    @property
+    def tools_ms(self) -> float:
+        return self.tools_ns / 1_000_000
+
+    @property
+    def usage_suspect(self) -> bool:
+        """The provider's parts exceed their whole: it counts cached tokens beside the input, not within."""
+        return exceeds(self.input_tokens, self.cached_tokens, self.cache_write_tokens)
+
+    @property
+    def cache_ratio(self) -> float | None:
+        """cached / input; None without input tokens, without a report of cached ones, or with a suspect one."""
+        if not self.input_tokens or self.cached_tokens is None or self.usage_suspect:
+            return None
+        return self.cached_tokens / self.input_tokens
+
+    @property
+    def latency_to_end_ms(self) -> float | None:
+        """From the latest attempt's sending to its end; None while it runs. `duration_ms` may hold more:
+        connecting, and attempts that failed."""
+        return None if self.ended_ns is None else (self.ended_ns - self.attempt_ns) / 1_000_000
+
+    @property
+    def tpot_ms(self) -> float | None:
+        """Time per output token after the first: (latency - ttft) / (output_tokens - 1), of the latest attempt.
+
+        None where that would mislead: less than two tokens, hidden reasoning, or a decode window that is both under 1 s
+        and shorter than the TTFT (chenyme/grok2api#949).
+        """
+        latency_ms = self.latency_to_end_ms
+        if latency_ms is None or self.ttft_ms is None or (self.output_tokens or 0) < 2:
+            return None
+        window_ms = latency_ms - self.ttft_ms
+        hidden_reasoning = bool(self.reasoning_tokens) and self.channel != "reasoning"
+        if window_ms <= 0 or hidden_reasoning or (window_ms < 1000 and window_ms < self.ttft_ms):
+            return None
+        return window_ms / ((self.output_tokens or 0) - 1)
+
+    @property
+    def decode_rate(self) -> float | None:
+        """Tokens per second after the first token: 1000 / `tpot_ms`."""
+        return None if self.tpot_ms is None else 1000 / self.tpot_ms
+
+    @property
+    def e2e_rate(self) -> float | None:
+        """Output tokens over the whole latest attempt, in tokens per second."""
+        latency_ms = self.latency_to_end_ms
+        if self.output_tokens is None or not latency_ms:
+            return None
+        return self.output_tokens / latency_ms * 1000
+
+    @property
+    def rate(self) -> float | None:
+        """The one figure for a table: `decode_rate` where it holds, else `e2e_rate`."""
+        return self.e2e_rate if self.decode_rate is None else self.decode_rate
+
+    @property
+    def bytes_saved(self) -> int | None:
+        """Bytes that the chain spared: a full resend's minus what went up. None if the source does not count it."""
+        return None if self.bytes_full is None else max(0, self.bytes_full - self.bytes_up)
+
+    @property
+    def chunk_gap_ms(self) -> tuple[float, float, float] | None:
+        """p50, p95 and maximum of the gaps between deltas, within `GAP_ERROR`; None without two deltas."""
+        sketch = Sketch(GAP_ERROR, self.chunk_gaps)
+        found = [sketch.quantile(q) for q in (0.5, 0.95, 1.0)]
+        p50, p95, most = found
+        return None if p50 is None or p95 is None or most is None else (p50, p95, most)
+
+
+class ToolRow(msgspec.Struct, kw_only=True):
+    tool_call: str
+    name: str
+    call: str | None
+    """The call that asked for it."""
+    started_ns: int
+    ended_ns: int | None = None
+    status: str | None = None
+    duration_ms: float | None = None
+    output_bytes: int | None = None
+
+
+class ApprovalRow(msgspec.Struct, kw_only=True):
+    approval: str
+    kind: str
+    opened_ns: int
+    resolved_ns: int | None = None
+    decision: str | None = None
+    waited_ms: float | None = None
+    by: str | None = None
+
+
+class ConnectionRow(msgspec.Struct, kw_only=True):
+    connection: str
+    source: str
+    session: str | None = None
+    opened_ns: int | None = None
+    closed_ns: int | None = None
+    handshake_ms: float | None = None
+    history: list[tuple[int, str, str | None]] = []
+    """(position, what happened, cause), in order."""
+
+
+class TurnRow(msgspec.Struct, kw_only=True):
+    """One turn. `stages_ns` add up to `duration_ns` exactly."""
+
+    turn: str
+    source: str
+    session: str | None
+    started_ns: int
+    ended_ns: int | None = None
+    status: Status | None = None
+    duration_ns: int = 0
+    """To the end; of a running turn to its latest event."""
+    stages_ns: dict[Stage, int] = {}
+    stage: Stage | None = "client_other"
+    """Where a running turn is now; None once it ended."""
+    ttft_ms: float | None = None
+    """First delta of any channel of any call, from the turn's start."""
+    visible_ttft_ms: float | None = None
+    calls: list[str] = []
+    tools: list[ToolRow] = []
+    approvals: list[ApprovalRow] = []
+
+    @property
+    def duration_ms(self) -> float:
+        return self.duration_ns / 1_000_000
+
+    @property
+    def stages_ms(self) -> dict[str, float]:
+        return {stage: ns / 1_000_000 for stage, ns in self.stages_ns.items()}
+
+    @property
+    def running(self) -> bool:
+        return self.status is None
+
+
+class SessionRow(msgspec.Struct, kw_only=True):
+    session: str
+    source: str
+    client: str | None = None
+    project: str | None = None
+    roots: int | None = None
+    websocket_share: float | None = None
+    started_ns: int | None = None
+    last_ns: int | None = None
+    turns: list[str] = []

@@ -1,0 +1,91 @@
+"""The environment of commands, and the Python interpreter of a workspace."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from agent_core.errors import ToolError
+from agent_core.tools.workspace.secret_names import without_secrets
+
+_STEADY = {
+    "PAGER": "cat",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "PYTHONUNBUFFERED": "1",
+    # Bytecode is found stale by seconds and size only; two edits within a second would run old code.
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+_UNTRUSTED_GIT = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
+"""What a folder could start by itself through git, switched off until the folder is trusted."""
+
+_VENV_NAMES = (".venv", "venv")
+
+
+class Interpreter(msgspec.Struct, frozen=True):
+    """`path` to run, and which rule chose it: setting, VIRTUAL_ENV, .venv, venv or PATH."""
+
+    path: str
+    rule: str
+
+
+def command_environment(
+    base: Mapping[str, str], *, trusted: bool, keep: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """`base` for a command of the agent: no secrets but those in `keep`, no pager, no colours, no prompts."""
+    found = {**without_secrets(base, keep), **_STEADY}
+    if not trusted:
+        count = int(found.get("GIT_CONFIG_COUNT", "0") or "0")
+        for offset, (key, value) in enumerate(_UNTRUSTED_GIT.items()):
+            found[f"GIT_CONFIG_KEY_{count + offset}"] = key
+            found[f"GIT_CONFIG_VALUE_{count + offset}"] = value
+        found["GIT_CONFIG_COUNT"] = str(count + len(_UNTRUSTED_GIT))
+    return found
+
+
+def find_interpreter(root: Path, *, setting: str | None, environment: Mapping[str, str], use_venv: bool) -> Interpreter:
+    """The workspace's Python: setting, active VIRTUAL_ENV, `.venv` or `venv` if `use_venv`, then python3 on PATH.
+
+    Never the environment that Loopline itself runs in, unless the setting names it. Raises ToolError `no_interpreter`.
+    """
+    if setting:
+        path = _runnable(root / setting) if "/" in setting else shutil.which(setting, path=environment.get("PATH"))
+        if path is None:
+            raise ToolError(f"the setting python names {setting}, which can't be run", code="no_interpreter")
+        return Interpreter(path, "setting")
+    active = environment.get("VIRTUAL_ENV")
+    candidates = [(Path(active), "VIRTUAL_ENV")] if active else []
+    if use_venv:
+        candidates += [(root / name, name) for name in _VENV_NAMES]
+    for folder, rule in candidates:
+        path = _runnable(folder / "bin" / "python")
+        if path is not None and not _is_own(folder):
+            return Interpreter(path, rule)
+    for folder_name in environment.get("PATH", os.defpath).split(os.pathsep):
+        folder = Path(folder_name)
+        path = _runnable(folder / "python3") if folder.is_absolute() else None
+        if path is not None and not _is_own(folder.parent):
+            return Interpreter(path, "PATH")
+    raise ToolError(
+        "no Python found for this workspace; set `python`, activate an environment or make a .venv",
+        code="no_interpreter",
+    )
+
+
+def _runnable(path: Path) -> str | None:
+    return str(path) if path.is_file() and os.access(path, os.X_OK) else None
+
+
+def _is_own(environment_folder: Path) -> bool:
+    """True for the virtual environment that Loopline runs in. A system-wide Python is nobody's own."""
+    if sys.prefix == sys.base_prefix:
+        return False
+    return os.path.realpath(environment_folder) == os.path.realpath(sys.prefix)

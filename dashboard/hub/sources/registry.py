@@ -1,0 +1,160 @@
+"""The sources a hub knows and those it holds in memory. Owned by the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from agent_core.clock import Clock
+from agent_core.errors import StateError
+from agent_core.telemetry.codec import decode_event
+from agent_core.telemetry.events import Event
+from dashboard.hub.ingest.names import Names
+from dashboard.hub.settings import HubSettings
+from dashboard.hub.sources.state import Member
+from dashboard.hub.store.port import Store
+from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, day_of
+
+SLICE = 200
+"""Events folded before other work gets its turn, about 5 ms."""
+MAX_MEMBERS = 5_000
+IDLE_US = 30 * 60_000_000
+"""A source without events and without a running turn is dropped from memory after this."""
+LOST_US = DAY_US
+"""A source with a running turn is, after this."""
+LATE_US = 15 * 60_000_000
+"""Sources seen within this are brought back at the start."""
+
+Answer = TypeVar("Answer")
+
+
+class Roster:
+    def __init__(self, store: Store, clock: Clock, settings: HubSettings, cell: Callable[[CellKey], Cell]) -> None:
+        """`cell` is for `Member`."""
+        self._store, self._clock, self._cell = store, clock, cell
+        self._prices, self._targets = settings.price_table(), settings.folding_targets()
+        self.sources: dict[str, SourceRecord] = {}
+        self._members: OrderedDict[str, Member] = OrderedDict()
+        """The least recently used first."""
+        self._names: dict[str, Names] = {}
+        self._readers = ThreadPoolExecutor(4, thread_name_prefix="hub-reader")
+
+    async def ask(self, question: Callable[..., Answer], *arguments: object) -> Answer:
+        """Run one of the store's questions in a thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, question, *arguments)
+
+    def close(self) -> None:
+        self._readers.shutdown(wait=True, cancel_futures=True)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def members(self, team: str | None) -> Iterator[Member]:
+        """Sources in memory of a team (None: of all)."""
+        return (member for member in self._members.values() if team in (None, member.source.team))
+
+    def holder(self, turn: str, team: str | None) -> Member | None:
+        """The source in memory that has a turn."""
+        return next((member for member in self.members(team) if turn in member.state.rollup.turns), None)
+
+    async def member(self, record: SourceRecord) -> Member:
+        """The source's live state, brought back from the store if it is not in memory."""
+        member = self._members.get(record.source)
+        if member is None:
+            member = self._new_member(record)
+            if record.seq:
+                await self._replay(member, None)
+            while len(self._members) >= MAX_MEMBERS:
+                self._members.popitem(last=False)
+            self._members[record.source] = member
+        self._members.move_to_end(record.source)
+        return member
+
+    def end(self, source: str) -> None:
+        """A source's process is gone: what it left open counts as lost."""
+        member = self._members.get(source)
+        if member is not None:
+            member.state.end_source(source)
+
+    def use(self, settings: HubSettings) -> None:
+        """Use other prices and targets from now on; what is counted stays counted."""
+        self._prices, self._targets = settings.price_table(), settings.folding_targets()
+        for names in self._names.values():
+            names.prices = self._prices
+        for member in self._members.values():
+            member.use(self._prices, self._targets)
+
+    def forget_idle(self, busy: set[str]) -> list[Member]:
+        """Drop quiet sources from memory, but none of `busy`; the store has all of them. Gives those dropped."""
+        now_us = self._clock.wall_ns() // 1000
+        dropped = []
+        for name, member in list(self._members.items()):
+            quiet_us = now_us - member.source.seen_us
+            if name not in busy and quiet_us > (LOST_US if member.state.running else IDLE_US):
+                dropped.append(self._members.pop(name))
+        return dropped
+
+    async def load(self) -> None:
+        """Read the sources, and fold again, without counting, what ran when the hub ended and what was seen of late.
+
+        Raises `StoreError`.
+        """
+        self.sources = {record.source: record for record in await self.ask(self._store.sources)}
+        await self._know_names()
+        now_us = self._clock.wall_ns() // 1000
+        firsts = await self._open_turns(now_us)
+        for record in sorted(self.sources.values(), key=_seen_us)[-MAX_MEMBERS:]:
+            quiet_us = now_us - record.seen_us
+            if quiet_us < LATE_US or (record.source in firsts and quiet_us < LOST_US):
+                member = self._new_member(record)
+                await self._replay(member, firsts.get(record.source))
+                self._members[record.source] = member
+
+    async def _open_turns(self, now_us: int) -> dict[str, int]:
+        """The first sequence of the earliest turn that runs, by source."""
+        query = TurnQuery(
+            team=None, since_us=now_us - 2 * DAY_US, until_us=now_us + DAY_US, status="running", limit=1_000
+        )
+        firsts: dict[str, int] = {}
+        for turn in await self.ask(self._store.turns, query):
+            for body in await self.ask(self._store.events_of, [turn.turn], turn.team):
+                event = decoded(body)
+                if event is not None and event.source == turn.source:
+                    firsts[turn.source] = min(firsts.get(turn.source, event.seq), event.seq)
+                    break
+        return firsts
+
+    async def _replay(self, member: Member, from_seq: int | None) -> None:
+        record = member.source
+        days = [day for day in await self.ask(self._store.days) if record.first_day <= day <= record.last_day]
+        bodies = await self.ask(self._store.source_events, record.source, days, from_seq)
+        for start in range(0, len(bodies), SLICE):
+            member.replay([event for body in bodies[start : start + SLICE] if (event := decoded(body)) is not None])
+            await asyncio.sleep(0)
+
+    async def _know_names(self) -> None:
+        """The names of today and the days about it, so that a new start makes no room for new ones."""
+        now_s = self._clock.wall_ns() // 1_000_000_000
+        for team in {record.team for record in self.sources.values()}:
+            for bucket, dims, _ in await self.ask(self._store.cells, 86_400, now_s - 2 * 86_400, now_s + 86_400, team):
+                self._names_of(team).known(day_of(bucket * 1_000_000), dims)
+
+    def _new_member(self, record: SourceRecord) -> Member:
+        return Member(record, self._names_of(record.team), self._targets, self._cell)
+
+    def _names_of(self, team: str) -> Names:
+        return self._names.setdefault(team, Names(self._prices))
+
+
+def decoded(body: bytes) -> Event | None:
+    try:
+        return decode_event(body)
+    except StateError:
+        return None
+
+
+def _seen_us(record: SourceRecord) -> int:
+    return record.seen_us

@@ -1,0 +1,154 @@
+"""The ports of the hub's store: what it must do, whatever keeps the bytes. `tests/support/hub.py` has their contract.
+
+Methods block. The hub calls `write` and `expire` from one thread and asks from several. An implementation raises
+`StoreError` and nothing else of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
+
+from agent_core.errors import ConfigError, LooplineError, Retry
+from dashboard.hub.store.records import (
+    AuditRecord,
+    Cell,
+    Dims,
+    Expired,
+    FindingQuery,
+    FindingRecord,
+    Flush,
+    Level,
+    SessionRecord,
+    SourceRecord,
+    TokenRecord,
+    TurnQuery,
+    TurnRecord,
+)
+
+
+class StoreError(LooplineError):
+    """The store can't do it now. Codes: `store_full` (no room), `store_busy` (locked), `store_failed`.
+
+    Repeating the call is harmless and right.
+    """
+
+    code = "store_failed"
+    retry = Retry.BACKOFF
+    exit_code = 2
+
+
+class Store(Protocol):
+    """What agents sent, and the roll-ups made of it."""
+
+    def write(self, flush: Flush) -> dict[str, int]:
+        """Make one unit durable; gives the last event position of the days it touched.
+
+        Events known by (source, seq), turns and findings known by their ids are kept once; cells are added exactly
+        once, together with `flush.sources`. After an error the same unit may be written again.
+        """
+
+    def sources(self) -> list[SourceRecord]:
+        """All sources, as last written."""
+
+    def positions(self) -> dict[str, int]:
+        """The last event position by day."""
+
+    def events_after(
+        self, positions: Mapping[str, int], upto: Mapping[str, int], team: str | None, limit: int
+    ) -> tuple[list[bytes], dict[str, int]]:
+        """At most `limit` event bodies of the days in `upto`, after `positions` and up to `upto`, in order per source;
+        with them the positions reached. A day that is not in `positions` is read from its start."""
+
+    def source_events(self, source: str, days: Sequence[str], from_seq: int | None) -> list[bytes]:
+        """Bodies of a source in order: its context events, and from `from_seq` on all but samples (None: none)."""
+
+    def events_of(self, subjects: Sequence[str], team: str | None) -> list[bytes]:
+        """All bodies with one of these subjects, by source and sequence, samples left out."""
+
+    def events_between(self, since_us: int, until_us: int, team: str | None) -> Iterator[bytes]:
+        """Bodies in [since, until), samples left out, in order per source. Reads in pages; close it early at will."""
+
+    def turn(self, turn: str, team: str | None) -> TurnRecord | None:
+        """The latest turn of that id."""
+
+    def turns(self, query: TurnQuery) -> list[TurnRecord]: ...
+
+    def findings(self, query: FindingQuery) -> list[FindingRecord]: ...
+
+    def cells(self, level: Level, since_s: int, until_s: int, team: str | None) -> list[tuple[int, Dims, Cell]]:
+        """Roll-up rows with a bucket in [since, until), by bucket."""
+
+    def expire(
+        self, *, raw_before: str, cells_before: Mapping[Level, int], samples_before_us: int, seen_before_us: int,
+        budget_s: float,
+    ) -> Expired:  # fmt: skip
+        """Unlink the files of days before `raw_before`; delete cells of buckets before the given starts, samples before
+        an instant, and sources not seen since one. Stops after about `budget_s` seconds."""
+
+    def disk_bytes(self) -> int: ...
+
+    def days(self) -> list[str]:
+        """Days with raw events, oldest first."""
+
+    def close(self) -> None: ...
+
+
+class People(Protocol):
+    """Tokens, sessions, settings and what was done with them. Small and quick, whatever the events do."""
+
+    def add_token(self, token: TokenRecord) -> bool:
+        """False if there is an unrevoked one of that name; a revoked one is replaced."""
+
+    def revoke_token(self, name: str, at_us: int) -> bool:
+        """Revoke it and end its sessions; False if there is none to revoke."""
+
+    def tokens(self) -> list[TokenRecord]:
+        """All, revoked ones included, by name."""
+
+    def token_by_digest(self, digest: str) -> TokenRecord | None:
+        """An unrevoked token."""
+
+    def put_session(self, session: SessionRecord) -> None: ...
+
+    def session(self, digest: str) -> tuple[SessionRecord, TokenRecord | None] | None:
+        """The session and its token, whether or not that is revoked; None if there is no such session."""
+
+    def touch_session(self, digest: str, at_us: int) -> None: ...
+
+    def end_session(self, digest: str) -> None: ...
+
+    def end_old_sessions(self, used_before_us: int, created_before_us: int) -> int:
+        """End those last used or created before these instants; gives how many."""
+
+    def version(self) -> tuple[int, int]:
+        """Another value than before whenever anything may have been changed, by this process or another."""
+
+    def value(self, name: str) -> bytes | None:
+        """A named value, e.g. the settings."""
+
+    def put_value(self, name: str, value: bytes) -> None: ...
+
+    def audit(self, record: AuditRecord) -> None: ...
+
+    def audited(self, limit: int) -> list[AuditRecord]:
+        """Newest first."""
+
+    def close(self) -> None: ...
+
+
+def store_folder(url: str | None, state_dir: Path) -> Path:
+    """The folder of a `--store` value: `sqlite:///FOLDER` or a plain path; None = `<state dir>/hub`.
+
+    Raises ConfigError for other kinds of store.
+    """
+    if url is None:
+        return state_dir / "hub"
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path not in ("", "/"):
+        return Path(unquote(parts.path))
+    if "://" in url or not url.strip():
+        raise ConfigError("--store", "", "a folder, or sqlite:///FOLDER", got=parts.scheme or "nothing")
+    return Path(url)

@@ -1,0 +1,249 @@
+"""The hub's store on SQLite: day files for what agents sent, `rollups.db` for cursors and roll-up cells.
+
+A unit is written day files first, then `rollups.db`, whose one transaction holds cursors and cells together. A crash in
+between leaves events without a cursor: their agent sends them again, the day file knows them, and they are counted
+then, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from dashboard.hub.store.cell_codec import decode_cell, encode_cell
+from dashboard.hub.store.records import (
+    LEVELS,
+    Cell,
+    CellKey,
+    Dims,
+    Expired,
+    FindingQuery,
+    FindingRecord,
+    Flush,
+    Level,
+    SourceRecord,
+    TurnQuery,
+    TurnRecord,
+)
+from dashboard.hub.store.sqlite_days import DayFiles
+from dashboard.hub.store.sqlite_files import (
+    BUSY_S,
+    lock_folder,
+    open_readable,
+    open_writable,
+    store_errors,
+    transaction,
+)
+
+MAX_CACHED = 4_000
+"""Roll-up cells kept in memory, so that adding to the present ones reads nothing."""
+DELETE_ROWS = 5_000
+"""Rows of one delete, so that no transaction is long."""
+_CREATE = (
+    "CREATE TABLE IF NOT EXISTS source (source TEXT PRIMARY KEY, seen_us INTEGER NOT NULL, body BLOB NOT NULL)",
+    (
+        "CREATE TABLE IF NOT EXISTS cell (level INTEGER NOT NULL, bucket INTEGER NOT NULL, team TEXT NOT NULL,"
+        " dims TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (level, bucket, team, dims))"
+    ),
+)
+_encode = msgspec.json.encode
+_dims = msgspec.json.Decoder(Dims)
+_source = msgspec.json.Decoder(SourceRecord)
+
+
+class SqliteStore:
+    """Implements `store.Store` in a folder, which is made if it is not there."""
+
+    def __init__(self, folder: Path, *, busy_s: float = BUSY_S) -> None:
+        """`busy_s`: how long to wait for a lock of another process. Raises `StoreError`; `StateError` for the files of
+        a newer version (`state_newer_schema`), or while another hub writes to the folder (`state_in_use`)."""
+        self._path = folder / "rollups.db"
+        self._days = DayFiles(folder, busy_s=busy_s)
+        self._one_writer = threading.Lock()
+        self._cached: OrderedDict[CellKey, Cell] = OrderedDict()
+        with store_errors(self._path):
+            self._lock_fd: int | None = lock_folder(folder)
+            try:
+                self._db = open_writable(self._path, _CREATE, busy_s=busy_s)
+            except BaseException:
+                os.close(self._lock_fd)
+                raise
+
+    # Writing
+
+    def write(self, flush: Flush) -> dict[str, int]:
+        with self._one_writer:
+            positions = self._days.write(flush)
+            try:
+                with store_errors(self._path), transaction(self._db):
+                    self._write_cells(flush.cells)
+                    self._db.executemany(
+                        "INSERT OR REPLACE INTO source VALUES (?, ?, ?)",
+                        [(source.source, source.seen_us, _encode(source)) for source in flush.sources.values()],
+                    )
+            except BaseException:
+                self._cached.clear()
+                raise
+            return positions
+
+    def expire(
+        self,
+        *,
+        raw_before: str,
+        cells_before: Mapping[Level, int],
+        samples_before_us: int,
+        seen_before_us: int,
+        budget_s: float,
+    ) -> Expired:
+        done = Expired()
+        deadline = time.monotonic() + budget_s
+        for step in self._expiry(raw_before, cells_before, samples_before_us, seen_before_us):
+            done = Expired(
+                files=done.files + step.files,
+                bytes_freed=done.bytes_freed + step.bytes_freed,
+                rows=done.rows + step.rows,
+            )
+            if (step.files or step.rows) and time.monotonic() > deadline:
+                return msgspec.structs.replace(done, backlog=True)
+        return done
+
+    def _expiry(
+        self, raw_before: str, cells_before: Mapping[Level, int], samples_before_us: int, seen_before_us: int
+    ) -> Iterator[Expired]:
+        """One bounded step at a time; between two of them the hub writes."""
+        for day in [day for day in self._days.days() if day < raw_before]:
+            with self._one_writer:
+                freed = self._days.unlink(day)
+            yield Expired(files=1, bytes_freed=freed)
+        with self._one_writer:
+            freed = self._days.unlink_orphans()
+        yield Expired(bytes_freed=freed)
+        for level, before_s in cells_before.items():
+            sql = "DELETE FROM cell WHERE rowid IN (SELECT rowid FROM cell WHERE level = ? AND bucket < ? LIMIT ?)"
+            while rows := self._delete(sql, level, before_s, DELETE_ROWS):
+                yield Expired(rows=rows)
+        yield Expired(rows=self._delete("DELETE FROM source WHERE seen_us < ?", seen_before_us))
+        while True:
+            with self._one_writer:
+                rows = self._days.delete_samples(samples_before_us, DELETE_ROWS)
+            yield Expired(rows=rows)
+            if rows < DELETE_ROWS:
+                break
+        with self._one_writer, store_errors(self._path):
+            before = self._path.stat().st_size
+            self._db.execute("PRAGMA incremental_vacuum").fetchall()
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            freed = max(0, before - self._path.stat().st_size)
+        yield Expired(bytes_freed=freed)
+
+    def close(self) -> None:
+        with self._one_writer:
+            self._days.close()
+            self._db.close()
+            if self._lock_fd is not None:
+                os.close(self._lock_fd)
+                self._lock_fd = None
+
+    # Asking
+
+    def sources(self) -> list[SourceRecord]:
+        with self._reader() as db:
+            return [_source.decode(body) for (body,) in db.execute("SELECT body FROM source")]
+
+    def cells(self, level: Level, since_s: int, until_s: int, team: str | None) -> list[tuple[int, Dims, Cell]]:
+        where, arguments = ("", ()) if team is None else (" AND team = ?", (team,))
+        with self._reader() as db:
+            rows = db.execute(
+                f"SELECT bucket, dims, body FROM cell WHERE level = ? AND bucket >= ? AND bucket < ?{where}"
+                " ORDER BY bucket",
+                (level, since_s, until_s, *arguments),
+            )
+            return [(bucket, _dims.decode(dims), decode_cell(body)) for bucket, dims, body in rows]
+
+    def positions(self) -> dict[str, int]:
+        return self._days.positions()
+
+    def events_after(
+        self, positions: Mapping[str, int], upto: Mapping[str, int], team: str | None, limit: int
+    ) -> tuple[list[bytes], dict[str, int]]:
+        return self._days.events_after(positions, upto, team, limit)
+
+    def source_events(self, source: str, days: Sequence[str], from_seq: int | None) -> list[bytes]:
+        return self._days.source_events(source, days, from_seq)
+
+    def events_of(self, subjects: Sequence[str], team: str | None) -> list[bytes]:
+        return self._days.events_of(subjects, team)
+
+    def events_between(self, since_us: int, until_us: int, team: str | None) -> Iterator[bytes]:
+        return self._days.events_between(since_us, until_us, team)
+
+    def turn(self, turn: str, team: str | None) -> TurnRecord | None:
+        return self._days.turn(turn, team)
+
+    def turns(self, query: TurnQuery) -> list[TurnRecord]:
+        return self._days.turns(query)
+
+    def findings(self, query: FindingQuery) -> list[FindingRecord]:
+        return self._days.findings(query)
+
+    def days(self) -> list[str]:
+        return self._days.days()
+
+    def disk_bytes(self) -> int:
+        total = self._days.disk_bytes()
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError), store_errors(self._path):
+                total += Path(f"{self._path}{suffix}").stat().st_size
+        return total
+
+    # Inside
+
+    def _write_cells(self, minutes: Mapping[CellKey, Cell]) -> None:
+        touched: dict[CellKey, Cell] = {}
+        for key, delta in minutes.items():
+            for level in LEVELS:
+                wide = CellKey(level, key.bucket // level * level, key.team, key.dims)
+                cell = touched.get(wide) or self._cached.get(wide) or self._read_cell(wide)
+                cell.merge(delta)
+                touched[wide] = cell
+        self._db.executemany(
+            "INSERT OR REPLACE INTO cell VALUES (?, ?, ?, ?, ?)",
+            [
+                (key.level, key.bucket, key.team, _encode(key.dims).decode(), encode_cell(cell))
+                for key, cell in touched.items()
+            ],
+        )
+        for key, cell in touched.items():
+            self._cached[key] = cell
+            self._cached.move_to_end(key)
+        while len(self._cached) > MAX_CACHED:
+            self._cached.popitem(last=False)
+
+    def _read_cell(self, key: CellKey) -> Cell:
+        row = self._db.execute(
+            "SELECT body FROM cell WHERE level = ? AND bucket = ? AND team = ? AND dims = ?",
+            (key.level, key.bucket, key.team, _encode(key.dims).decode()),
+        ).fetchone()
+        return Cell() if row is None else decode_cell(row[0])
+
+    def _delete(self, sql: str, *arguments: int) -> int:
+        with self._one_writer, store_errors(self._path), transaction(self._db):
+            self._cached.clear()
+            return self._db.execute(sql, arguments).rowcount
+
+    @contextlib.contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        with store_errors(self._path):
+            db = open_readable(self._path)
+            try:
+                yield db
+            finally:
+                db.close()

@@ -1,0 +1,87 @@
+"""What went wrong, or nearly did, as a list that people can read. Pure.
+
+Each trouble is counted once: a chain that was lost and sent anew is one entry marked as recovered, and a turn that
+failed because of a call adds none of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Literal
+
+import msgspec
+
+from agent_core.telemetry import events as ev
+from dashboard.state.format import duration, one_line
+
+Severity = Literal["error", "warning", "recovered"]
+
+_TOOL_TROUBLE = {"error": "failed", "denied": "was denied", "timeout": "timed out"}
+_LOOK_BACK = 20
+_REPEATED = {
+    "not_found": "the service did not have the chain; the whole input was sent again",
+    "evicted": "the service dropped the chain; the whole input was sent again",
+    "rotated": "the socket was renewed; the whole input was sent again",
+    "reconnected": "the socket was lost; the whole input was sent again",
+}
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One trouble. `code` is of low cardinality; `text` is one sentence without content of the session."""
+
+    at_ns: int
+    severity: Severity
+    subject: Literal["turn", "call", "tool", "connection"]
+    code: str
+    text: str
+    source: str
+    session: str | None = None
+    turn: str | None = None
+    call: str | None = None
+    connection: str | None = None
+
+
+def findings_of(event: ev.Event, at_ns: int, before: Sequence[Finding]) -> Iterator[Finding]:
+    """What an event adds to the findings; `before` are those so far, newest last."""
+    found = _judge(event, before)
+    if found is not None:
+        severity, subject, code, text = found
+        yield Finding(
+            at_ns=at_ns,
+            severity=severity,
+            subject=subject,
+            code=code,
+            text=text,
+            source=event.source,
+            session=event.session,
+            turn=event.turn,
+            call=event.call,
+            connection=event.connection,
+        )
+
+
+def _judge(
+    event: ev.Event, before: Sequence[Finding]
+) -> tuple[Severity, Literal["turn", "call", "tool", "connection"], str, str] | None:
+    match event:
+        case ev.CallCompleted(status="failed" | "interrupted"):
+            code = event.error_code or event.status
+            return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}"
+        case ev.CallCompleted(error_code=str(code)):
+            return "warning", "call", code, f"ended {event.status}"
+        case ev.CallSent(attempt=attempt) if attempt > 1:
+            text = _REPEATED.get(event.reuse, "the request was sent again")
+            return "recovered", "call", event.reuse, f"attempt {attempt}: {text}"
+        case ev.ToolFinished(status=status) if status in _TOOL_TROUBLE:
+            text = f"{one_line(event.name, 60)} {_TOOL_TROUBLE[status]} after {duration(event.duration_ms)}"
+            return "warning", "tool", f"tool_{status}", text
+        case ev.ConnectionReconnected():
+            return "recovered", "connection", event.cause or "reconnected", "the socket was lost and opened again"
+        case ev.ConnectionFallback():
+            return "warning", "connection", event.cause or "fallback", "no socket; calls go over HTTP"
+        case ev.TurnFinished(status="failed" | "interrupted"):
+            if any(one.turn == event.turn and one.severity == "error" for one in islice(reversed(before), _LOOK_BACK)):
+                return None
+            return "error", "turn", event.status, f"{event.status} after {duration(event.duration_ms)}"
+    return None

@@ -1,0 +1,358 @@
+"""The sessions as one editor sees them: which it works with, which it watches, and how they are opened for it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from agent_core.agent.approvals.policy import Decision
+from agent_core.agent.archive import Archive, Entry, first_words
+from agent_core.agent.history import History
+from agent_core.clock import new_id
+from agent_core.config import load, runtime_dir, state_dir
+from agent_core.control.client import ControlClient, Host, find_hosts
+from agent_core.control.lock import read_holder
+from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo
+from agent_core.errors import ConfigError, LooplineError, UsageError
+from agent_core.hosting.session import Hosted, HostOptions, host_session
+from agent_core.runtime.endpoint import Endpoint, choose
+from agent_core.turns.events import Update
+from lsp_server.figures import CallWatch
+from lsp_server.live import Asked, LiveSession
+from lsp_server.process import AnySession
+from lsp_server.protocol import methods
+from lsp_server.protocol.events import Approval, SessionHosting, TurnStatus
+from lsp_server.remote import RemoteSession, turns_of
+from lsp_server.settings import stricter_approve
+
+if TYPE_CHECKING:
+    from lsp_server.server import LoopServer
+
+TAKE_OVER_TRIES = 5
+LOOK_S = 0.5
+"""How long a list waits for what other processes say of their sessions."""
+
+
+class Desk:
+    """Belongs to one server object, so to one client. Sessions themselves belong to the process."""
+
+    def __init__(self, server: LoopServer) -> None:
+        self._server, self._process = server, server.process
+        self._watched: dict[str, tuple[AnySession, Callable[[], None]]] = {}
+        self.current: str | None = None
+
+    # Finding
+
+    @property
+    def sessions(self) -> Mapping[str, AnySession]:
+        return self._process.sessions
+
+    def follows(self, session: str) -> bool:
+        """Whether this editor is told what happens in a session."""
+        return session in self._watched
+
+    def session_of_turn(self, turn: str) -> AnySession:
+        """Raises UsageError (`unknown_turn`)."""
+        for session in self.sessions.values():
+            if session.turn(turn) is not None:
+                return session
+        raise UsageError(f"there is no turn {turn[:80]!r}", code="unknown_turn")
+
+    def owned(self) -> list[LiveSession]:
+        """Live sessions that work for this editor."""
+        return [
+            session
+            for session in self.sessions.values()
+            if isinstance(session, LiveSession) and session.owner is self._server
+        ]
+
+    # Opening
+
+    def new(self, model: str | None = None) -> LiveSession:
+        """A new session; it opens when its first turn needs it, or when warmed. Raises UsageError without a folder."""
+        self._roots()
+        live = LiveSession(new_id("sess"), self._open, self._process.clock)
+        live.model_wanted = model
+        self._adopt(live)
+        return live
+
+    async def find(self, session_id: str) -> AnySession:
+        """The session of that id, whoever hosts it. Raises UsageError, StateError or ControlError."""
+        known = self.sessions.get(session_id)
+        if known is not None:
+            if isinstance(known, LiveSession) and known.owner is None:
+                known.take(self._server)
+            self._watch(known)
+            self.current = session_id
+            return known
+        path = self._archive.path(session_id)
+        holder = read_holder(path.with_suffix(".lock"))
+        if holder is not None:
+            return await self._attach(session_id, holder.socket)
+        entry = next((found for found in self._archive.entries() if found.id == session_id), Entry(id=session_id))
+        self._check_roots(entry)
+        live = LiveSession(session_id, self._open, self._process.clock, title=entry.title, created=entry.created)
+        live.turns = _stored_turns(self._archive.load(session_id))
+        self._adopt(live)
+        live.warm()
+        return live
+
+    async def for_turn(self, session_id: str | None) -> AnySession:
+        """Where a new turn goes: the named session, else the one of the latest turn, else a new one."""
+        wanted = session_id or self.current
+        session = await self.find(wanted) if wanted is not None else self.new()
+        if isinstance(session, LiveSession):
+            session.take(self._server)
+        return session
+
+    def leave(self) -> None:
+        """The editor is gone: watch nothing more; what runs goes on, unless it was cancelled before."""
+        for _, stop in self._watched.values():
+            stop()
+        self._watched.clear()
+        for live in self.owned():
+            live.leave(self._server)
+
+    async def _attach(self, session_id: str, socket: str | None) -> RemoteSession:
+        if socket is None:
+            raise ControlError(f"session {session_id} is hosted by a process that offers no control socket")
+        remote = RemoteSession(session_id, Path(socket), self._taken_over, self._process.clock)
+        await remote.attach()
+        self._process.sessions[session_id] = remote
+        self._watch(remote)
+        self.current = session_id
+        self._server.events.put(SessionHosting(session_id=session_id, state="attached"))
+        for hook in self._server.when_attached:
+            hook(remote)
+        return remote
+
+    async def _taken_over(self, remote: RemoteSession) -> None:
+        """The host is gone: host the session here, or attach to whoever was quicker."""
+        self._server.events.put(SessionHosting(session_id=remote.id, state="lost", text="its host is gone"))
+        self._process.sessions.pop(remote.id, None)
+        for attempt in range(TAKE_OVER_TRIES):
+            try:
+                session = await self.find(remote.id)
+            except LooplineError:
+                await self._process.clock.sleep(0.1 * (attempt + 1))
+                continue
+            waiting = remote.waiting
+            if isinstance(session, LiveSession):
+                watched = {asked.turn for asked in remote.turns}
+                session.turns = [asked for asked in session.turns if asked.turn not in watched] + remote.turns
+                self._server.events.put(SessionHosting(session_id=remote.id, state="live", text="taken over"))
+            for asked in waiting:
+                session.enqueue(asked)
+            return
+        remote.give_up()
+
+    def _adopt(self, live: LiveSession) -> None:
+        self._process.sessions[live.id] = live
+        live.take(self._server)
+        self._watch(live)
+        self.current = live.id
+
+    def _watch(self, session: AnySession) -> None:
+        if session.id in self._watched:
+            watched, stop = self._watched[session.id]
+            if watched is session:
+                return
+            stop()
+
+        def front(update: Update) -> None:
+            self._server.updated(session.id, update)
+
+        self._watched[session.id] = (session, session.watch(front, self._server.events.put))
+
+    @asynccontextmanager
+    async def _open(self, live: LiveSession) -> AsyncIterator[Hosted]:
+        """The core's session behind `live`, with the settings of now."""
+        roots, env = self._roots(), self._process.env
+        flags = self.flags(live.model_wanted)
+        endpoint = choose(load(workspace=roots[0], flags=flags, env=env).settings, env)
+        stored = (state_dir(env) / "sessions" / f"{live.id}.jsonl").exists()
+        options = HostOptions(
+            roots=roots,
+            client="lsp",
+            flags=flags,
+            resume=live.id if stored else None,
+            session_id=live.id,
+            remote_approvals=True,
+            env=env,
+        )
+        watch = CallWatch(self._process.clock, live.tell, self._server.connection_changed)
+        async with host_session(
+            options,
+            front=live.publish,
+            approver=live.ask,
+            sinks=(watch,),
+            clock=self._process.clock,
+            documents=live.buffers,
+            diagnostics=live,
+            service=await self._process.service() if endpoint.base_url is None else None,
+        ) as hosted:
+            yield hosted
+
+    def flags(self, model: str | None = None) -> dict[str, Any]:
+        """The editor's settings for the core; a folder's stricter `approve` holds."""
+        roots, env, settings = self._roots(), self._process.env, self._server.settings
+        flags = dict(settings.flags)
+        if (chosen := model or self._server.model_selected) is not None:
+            flags["model"] = chosen
+        loaded = load(workspace=roots[0], env=env)
+        if loaded.origins["approve"].layer == "workspace":
+            stricter = stricter_approve(flags.get("approve"), loaded.settings.approve)
+            flags["approve"] = stricter or flags.get("approve")
+        trusted = {*loaded.settings.trusted, *settings.trusted}
+        flags["trusted"] = tuple({*trusted, *map(str, roots)} if settings.trust_all else trusted)
+        return flags
+
+    def endpoint(self) -> Endpoint | None:
+        """Which service and model new turns would use; None while the settings can't say."""
+        try:
+            roots = self._roots()
+            return choose(
+                load(workspace=roots[0], flags=self.flags(), env=self._process.env).settings, self._process.env
+            )
+        except (ConfigError, UsageError):
+            return None
+
+    # Listing
+
+    async def listed(self) -> methods.SessionList:
+        """Sessions of this process and on disk, newest first; those of other folders are left out."""
+        entries = await asyncio.to_thread(self._archive.entries)
+        roots = set(map(str, self._server.roots))
+        found = {entry.id: entry for entry in entries if not roots or not entry.roots or roots & set(entry.roots)}
+        shown = [self.described(session, found.get(session.id)) for session in self.sessions.values()]
+        known = {session.session_id for session in shown}
+        others = [entry for entry in found.values() if entry.id not in known]
+        hosted = await self._hosted_elsewhere() if any(entry.host_pid is not None for entry in others) else {}
+        shown += [
+            methods.Session(
+                session_id=entry.id,
+                state="elsewhere" if entry.host_pid is not None else "stored",
+                title=entry.title,
+                created=entry.created,
+                model=entry.model,
+                turns=tuple(map(_turn, turns_of(hosted[entry.id]))) if entry.id in hosted else (),
+                approvals=tuple(approvals_in(hosted[entry.id])) if entry.id in hosted else (),
+            )
+            for entry in others
+        ]
+        return methods.SessionList(sessions=tuple(sorted(shown, key=lambda session: session.created, reverse=True)))
+
+    async def _hosted_elsewhere(self) -> Mapping[str, SessionInfo]:
+        """What other processes say of the sessions that they host."""
+        return {info.session: info for host in await self._hosts() for info in host.sessions}
+
+    async def _hosts(self) -> list[Host]:
+        """Other processes with sessions; those that do not answer in time are left out."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_S):
+                return await find_hosts(runtime_dir(self._process.env))
+        return []
+
+    async def answer_elsewhere(self, approval: str, decision: Decision) -> bool:
+        """Answer an approval of a session that is hosted elsewhere and not followed here; False if it is not open.
+        Raises ControlError."""
+        for host in await self._hosts():
+            if any(info.approval == approval for session in host.sessions for info in session.approvals):
+                async with ControlClient(host.path) as client:
+                    await client.answer(approval, decision)
+                return True
+        return False
+
+    def described(self, session: AnySession, entry: Entry | None = None) -> methods.Session:
+        remote = isinstance(session, RemoteSession)
+        model = session.model if isinstance(session, RemoteSession) else _model_of(session)
+        return methods.Session(
+            session_id=session.id,
+            state="attached" if remote else "live",
+            title=session.title or (entry.title if entry is not None else ""),
+            created=session.created or (entry.created if entry is not None else ""),
+            model=model or (entry.model if entry is not None else ""),
+            turns=tuple(_turn(asked) for asked in session.turns[-50:]),
+            approvals=tuple(approvals_of(session)),
+        )
+
+    @property
+    def _archive(self) -> Archive:
+        return Archive(state_dir(self._process.env) / "sessions")
+
+    def _roots(self) -> tuple[Path, ...]:
+        if not self._server.roots:
+            raise UsageError("no folder is open in the editor", code="no_folder", hint="open a folder, then try again")
+        return self._server.roots
+
+    def _check_roots(self, entry: Entry) -> None:
+        theirs = {root for root in entry.roots if Path(root).is_dir()}
+        if theirs and not theirs & set(map(str, self._roots())):
+            where = ", ".join(sorted(theirs))
+            raise UsageError(f"session {entry.id} belongs to {where}", code="other_folder", hint="open that folder")
+
+
+def approvals_of(session: AnySession) -> list[Approval]:
+    """What is open in a session, oldest first."""
+    if isinstance(session, RemoteSession):
+        return [_approval(session.id, info) for info in session.approvals.values()]
+    return [
+        Approval(
+            approval_id=asked.approval,
+            session_id=session.id,
+            turn_id=item.turn,
+            kind=asked.kind,
+            name=asked.name,
+            subject=asked.subject,
+            rule=asked.rule,
+            always=asked.always,
+        )
+        for item in session.pending()
+        for asked in (item.question,)
+    ]
+
+
+def approvals_in(info: SessionInfo) -> list[Approval]:
+    """What is open in a session of another process."""
+    return [_approval(info.session, approval) for approval in info.approvals]
+
+
+def _approval(session: str, info: ApprovalInfo) -> Approval:
+    return Approval(
+        approval_id=info.approval,
+        session_id=session,
+        turn_id=info.turn,
+        kind=info.kind,
+        name=info.name,
+        subject=info.subject,
+        rule=info.rule,
+        always=info.always,
+    )
+
+
+def _stored_turns(history: History) -> list[Asked]:
+    """Turns of earlier processes; one that never ended was interrupted."""
+    found: dict[str, Asked] = {}
+    titles = first_words(history)
+    for record in history.turns:
+        if record.turn not in found:
+            title = titles.get(record.turn, "")
+            found[record.turn] = Asked(turn=record.turn, title=title, task=title, started="")
+        asked = found[record.turn]
+        ended = record.status in ("completed", "failed", "cancelled")
+        asked.status, asked.text = msgspec.convert(record.status if ended else "interrupted", TurnStatus), record.text
+    return list(found.values())
+
+
+def _model_of(live: LiveSession) -> str:
+    return live.hosted.session.model if live.hosted is not None else live.model_wanted or ""
+
+
+def _turn(asked: Asked) -> methods.Turn:
+    return methods.Turn(turn_id=asked.turn, title=asked.title, status=asked.status, started=asked.started)

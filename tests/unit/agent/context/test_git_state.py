@@ -1,0 +1,135 @@
+"""Git's branch and state from real repositories, which get to run nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from agent_core.agent.context import git_state
+from agent_core.agent.context.git_state import GitState, read_git
+from tests.support.agent_git import ENV, git
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A commit, then one change of each sort."""
+    root = tmp_path / "app"
+    (root / "src").mkdir(parents=True)
+    for name in ("kept.py", "gone.py", "src/a.py"):
+        (root / name).write_text("x = 1\n")
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "first")
+    (root / "src" / "a.py").write_text("x = 2\n")
+    (root / "gone.py").unlink()
+    (root / "new é.py").write_text("y\n")
+    (root / "staged.py").write_text("z\n")
+    git(root, "add", "staged.py")
+    return root
+
+
+async def test_branch_commit_and_changes(repository: Path) -> None:
+    state = await read_git(repository, ENV)
+    assert state is not None
+    assert state.branch == "main"
+    assert len(state.commit) == 12
+    assert state.changed == {"gone.py": ".D", "src/a.py": ".M", "staged.py": "A.", "new é.py": "??"}
+
+
+async def test_a_folder_inside_a_repository_knows_its_own_part(repository: Path) -> None:
+    state = await read_git(repository / "src", ENV)
+    assert state is not None and state.changed == {"a.py": ".M"}
+
+
+async def test_no_repository_no_commit_and_no_branch(tmp_path: Path, repository: Path) -> None:
+    plain, empty = tmp_path / "plain", tmp_path / "empty"
+    plain.mkdir()
+    empty.mkdir()
+    git(empty, "init", "-q")
+    assert await read_git(plain, ENV) is None
+    assert await read_git(empty, ENV) == GitState(branch="main", commit="", changed={})
+    git(repository, "checkout", "-q", "--detach")
+    detached = await read_git(repository, ENV)
+    assert detached is not None and detached.branch == ""
+
+
+async def test_how_far_a_branch_is_from_its_upstream(tmp_path: Path, repository: Path) -> None:
+    git(repository, "stash", "-u")
+    git(tmp_path, "clone", "-q", str(repository), "copy")
+    copy = tmp_path / "copy"
+    git(copy, "commit", "-q", "--allow-empty", "-m", "mine")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "theirs")
+    git(copy, "fetch", "-q")
+    state = await read_git(copy, ENV)
+    assert state is not None and (state.ahead, state.behind) == (1, 1)
+
+
+async def test_a_hostile_repository_runs_nothing(tmp_path: Path, repository: Path) -> None:
+    """codex and others ran what `.git/config` names: fsmonitor, hooks, filters (ship-safe#207)."""
+    proof, trap = tmp_path / "proof", tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch '{proof}'\ncat\n")
+    trap.chmod(0o755)
+    hook = repository / ".git" / "hooks" / "post-index-change"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(trap.read_text())
+    hook.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(trap))
+    git(repository, "config", "core.sshCommand", str(trap))
+    git(repository, "config", "core.pager", str(trap))
+    git(repository, "config", "diff.external", str(trap))
+    state = await read_git(repository, ENV)
+    assert state is not None and state.changed is not None
+    git(repository, "-c", "core.fsmonitor=false", "config", "filter.evil.clean", str(trap))
+    (repository / ".gitattributes").write_text("* filter=evil\n")
+    state = await read_git(repository, ENV)
+    assert not proof.exists()
+    assert state is not None and state.changed is None and state.branch == "main"
+
+
+async def test_a_submodule_is_left_alone(tmp_path: Path, repository: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "x")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    git(repository, "commit", "-qam", "with a submodule")
+    proof, trap = tmp_path / "proof", tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch '{proof}'\n")
+    trap.chmod(0o755)
+    git(repository / "sub", "config", "core.fsmonitor", str(trap))
+    (repository / "sub" / "new").write_text("x")
+    assert await read_git(repository, ENV) is not None
+    assert not proof.exists()
+
+
+async def test_variables_do_not_point_it_elsewhere(tmp_path: Path, repository: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    state = await read_git(repository, ENV | {"GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(other)})
+    assert state is not None and state.commit
+
+
+async def test_nothing_is_written(repository: Path) -> None:
+    index = repository / ".git" / "index"
+    before = index.read_bytes()
+    await read_git(repository, ENV)
+    assert index.read_bytes() == before
+
+
+async def test_a_git_that_hangs_or_is_missing_is_done_without(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "bin" / "git"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\nsleep 100\n")
+    fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setattr(git_state, "LIMIT_S", 0.05)
+    started = time.monotonic()
+    assert await read_git(repository, {"PATH": f"{fake.parent}:{os.environ['PATH']}"}) is None
+    assert time.monotonic() - started < 5
+    assert await read_git(repository, {"PATH": str(tmp_path)}) is None
