@@ -1,4 +1,4 @@
-"""The engine's shell: a conversation in, the next words and tool calls out.
+"""A conversation in, the next words and tool calls out.
 
 The plan is a generator. It is replayed against the outputs that the conversation holds, so any server can go on with
 any conversation; the live generator is kept in the lane's memory only to save that work.
@@ -6,33 +6,36 @@ any conversation; the live generator is kept in the lane's memory only to save t
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from agent_core.repair import report
 from agent_core.repair.actions import EditFile, Observation, Step
 from agent_core.repair.limits import Limits
 from agent_core.repair.plan import plan
 from agent_core.repair.search import Steps
-from agent_core.repair.tools_adapter import ToolCall, Toolset, find_tools
+from agent_core.repair.tools_adapter import OfferedTool, ToolCall, Toolset, find_tools
 from agent_core.repair.transcript import DoneCall, Turn, read_turn
-from agent_core.responses_server.engine import (
-    Capabilities,
-    Delta,
-    EngineRequest,
-    Finish,
-    ItemEnd,
-    TextDelta,
-    ToolCallDelta,
-    ToolCallStart,
-)
 
 _MEMORY = "repair"
-_ARGUMENT_CHARS = 400
-"""Characters of a call's arguments per delta."""
+
+
+class Asked(Protocol):
+    """What is read of a request: the conversation, the client's tools, and the lane's memory (a cache of what the
+    conversation says).
+    """
+
+    @property
+    def items(self) -> Sequence[Any]: ...
+    @property
+    def tools(self) -> Sequence[OfferedTool]: ...
+    @property
+    def tool_choice(self) -> Any: ...
+    @property
+    def parallel_tool_calls(self) -> bool: ...
+    @property
+    def memory(self) -> dict[str, Any]: ...
 
 
 @dataclass
@@ -69,36 +72,13 @@ class Playback:
             self.step = None
 
 
-class RepairEngine:
-    """A search over program edits with the tests as judge. Keeps nothing of its own between calls."""
-
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
-
-    @property
-    def name(self) -> str:
-        return "repair"
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(tools=True, chat=False, repair=True)
-
-    async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
-        reply = await asyncio.to_thread(next_reply, request, self._limits)
-        for delta in deltas(reply, request.max_output_tokens):
-            yield delta
-
-    async def close(self) -> None:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     text: str
     calls: tuple[ToolCall, ...]
 
 
-def next_reply(request: EngineRequest, limits: Limits) -> Reply:
+def next_reply(request: Asked, limits: Limits) -> Reply:
     """What to say and call next. Pure but for the cache in `request.memory`."""
     if request.tool_choice == "none":
         return Reply(report.NO_TOOLS, ())
@@ -158,23 +138,3 @@ def _edits(calls: tuple[DoneCall, ...], tools: Toolset) -> tuple[EditFile, ...]:
         else:
             placed.append(edit)
     return tuple(placed)
-
-
-def deltas(reply: Reply, max_output_tokens: int | None) -> Iterator[Delta]:
-    """The reply in pieces, a few words each. One that is too long ends as `max_output_tokens`, calls left out."""
-    room = None if max_output_tokens is None else max_output_tokens * 3
-    if room is not None and len(reply.text) + sum(len(call.text) for call in reply.calls) > room:
-        if reply.text[:room]:
-            yield TextDelta(reply.text[:room])
-        yield Finish(reason="max_output_tokens")
-        return
-    for piece in re.findall(r"\S+\s*(?:\S+\s*){0,3}", reply.text):
-        yield TextDelta(piece)
-    for position, call in enumerate(reply.calls):
-        if position:
-            yield ItemEnd()
-        yield ToolCallStart(name=call.name, namespace=call.namespace)
-        text = call.text
-        for at in range(0, len(text), _ARGUMENT_CHARS):
-            yield ToolCallDelta(text[at : at + _ARGUMENT_CHARS])
-    yield Finish()

@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from agent_core.repair import bare_shell
 from agent_core.repair.actions import (
@@ -31,12 +31,28 @@ from agent_core.repair.actions import (
     TestRun,
 )
 from agent_core.repair.failures import count
-from agent_core.responses_server.engine import EngineTool
 
 _COMMAND_NAMES = ("command", "cmd", "script", "code")
 _LIMITS = {"timeout_s": 1, "timeout": 1000, "timeout_ms": 1000, "yield_time_ms": 1000}
 """Arguments of shell tools that limit the time, with how many of their units make a second."""
 _SHELL_ONLY = ("exec_command", "shell", "shell_command", "bash", "run_command", "terminal", "execute", "run")
+
+
+class OfferedTool(Protocol):
+    """A tool of the client. `kind`: "function" or "custom" (free-form). `parameters`: JSON Schema of a function's
+    arguments, None for a free-form tool.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def namespace(self) -> str | None: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def parameters(self) -> dict[str, Any] | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +72,7 @@ class ToolCall:
 class Toolset:
     """What of the client's tools is of use."""
 
-    by_role: Mapping[str, EngineTool]
+    by_role: Mapping[str, OfferedTool]
     """list, read, search, edit, checks, shell: only those that are there."""
     command: str = "command"
     """Name of the shell tool's argument for the command."""
@@ -117,7 +133,7 @@ class Toolset:
         return bare_shell.observation(action, output)
 
 
-def find_tools(tools: Sequence[EngineTool]) -> Toolset:
+def find_tools(tools: Sequence[OfferedTool]) -> Toolset:
     """Recognises tools by name and schema; what is not understood is left alone."""
     wanted = {
         "list": (("path", "depth"), ()),
@@ -126,7 +142,7 @@ def find_tools(tools: Sequence[EngineTool]) -> Toolset:
         "edit": (("path", "old", "new"), ("path", "old", "new")),
         "checks": (("target",), ()),
     }
-    found: dict[str, EngineTool] = {}
+    found: dict[str, OfferedTool] = {}
     for tool in tools:
         properties = _properties(tool)
         if tool.name in wanted and tool.kind == "function":
@@ -142,17 +158,17 @@ def find_tools(tools: Sequence[EngineTool]) -> Toolset:
     return Toolset(found, command)
 
 
-def _properties(tool: EngineTool) -> Mapping[str, Any]:
+def _properties(tool: OfferedTool) -> Mapping[str, Any]:
     properties = (tool.parameters or {}).get("properties", {})
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _required(tool: EngineTool) -> set[str]:
+def _required(tool: OfferedTool) -> set[str]:
     required = (tool.parameters or {}).get("required", [])
     return set(required) if isinstance(required, list) else set()
 
 
-def _command_argument(tool: EngineTool) -> str | None:
+def _command_argument(tool: OfferedTool) -> str | None:
     """The name of the command argument, if this is a shell tool: a string, and nothing else is required."""
     if tool.kind != "function":
         return None

@@ -35,8 +35,8 @@ class _Disk(msgspec.Struct):
 
 
 class Buffers:
-    """Implements `agent_core.tools.workspace.workspace.Documents` for one client. `roots` gives the present folders, `label` what
-    an edit is called in the editor, and `edited` is told which lines one came to."""
+    """Implements `agent_core.tools.workspace.workspace.Documents` for one client. `roots` gives the present
+    folders, `label` what an edit is called in the editor, and `edited` is told which lines one came to."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
 """What Loopline adds to the Language Server Protocol: commands, requests, and one notification.
 
-The source of `extensions/protocol.schema.json` and of the plugins' types (`python -m lsp_server.protocol.schema`). On the wire
-names are camelCase. Fields without a value are left out. Everything here is announced in the server's
+The source of `extensions/protocol.schema.json` and of the plugins' types (`python -m lsp_server.protocol.schema`).
+On the wire names are camelCase. Fields without a value are left out. Everything here is announced in the server's
 `capabilities.experimental.loopline`; what a client can do beyond the standard it announces in the same place of its
 own (`ClientFeatures`).
 """

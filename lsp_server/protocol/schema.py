@@ -1,4 +1,4 @@
-"""Writes `extensions/methods.schema.json`, one JSON Schema of every shape and the table of methods, and the plugins'
+"""Writes `extensions/protocol.schema.json`, one JSON Schema of every shape and the table of methods, and the plugins'
 types beside it.
 
 `python -m lsp_server.protocol.schema` writes them, `--check` fails if what is there is not what would be written.
@@ -17,11 +17,11 @@ import msgspec
 from lsp_server.protocol import methods, typings
 from lsp_server.protocol.methods import Method
 
-FOLDER = Path(__file__).resolve().parents[1] / "extensions"
+FOLDER = Path(__file__).resolve().parents[2] / "extensions"
 
 
 def schema() -> str:
-    """The text of `methods.schema.json`."""
+    """The text of `protocol.schema.json`."""
     _, definitions = msgspec.json.schema_components(typings.kinds(), ref_template="#/$defs/{name}")
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -37,8 +37,8 @@ def schema() -> str:
 
 TARGETS: Mapping[str, Callable[[], str]] = {
     "protocol.schema.json": schema,
-    "vscode/src/methods.ts": typings.typescript,
-    "nvim/lua/loopline/methods.lua": typings.lua,
+    "vscode/src/protocol.ts": typings.typescript,
+    "nvim/lua/loopline/protocol.lua": typings.lua,
 }
 """What is written, by its path under `extensions/`."""
 

@@ -40,7 +40,7 @@ def kinds() -> list[type[Shape]]:
 
 
 def typescript() -> str:
-    """The text of `methods.ts`."""
+    """The text of `protocol.ts`."""
     parts = [f"// {HEADER}"]
     for shape in _shapes():
         fields = [f"  {shape.tag_field}: {json.dumps(shape.tag)};"] if shape.tag is not None else []
@@ -53,11 +53,11 @@ def typescript() -> str:
         parts.append(f"{_ts_comment(shape.cls)}export {declared}")
     union = "\n".join(f"  | {name}" for name in sorted(_EVENTS))
     parts.append(f"/** What `$/loopline/event` carries; `type` tells them apart. */\nexport type AnyEvent =\n{union};")
-    for table, methods in TABLES.items():
+    for table, entries in TABLES.items():
         rows = [
             f"  {json.dumps(method.name)}: {{ params: {method.params.__name__}; "
             f"result: {method.result.__name__ if method.result is not None else 'null'} }};"
-            for method in methods
+            for method in entries
         ]
         parts.append(f"export interface {table[0].upper()}{table[1:]} {{\n" + "\n".join(rows) + "\n}")
     constants = f"export const VERSION = {methods.VERSION};\nexport const EVENT = {json.dumps(methods.EVENT)};"
@@ -65,7 +65,7 @@ def typescript() -> str:
 
 
 def lua() -> str:
-    """The text of `methods.lua`: annotations, and a module with the names."""
+    """The text of `protocol.lua`: annotations, and a module with the names."""
     parts = [f"-- {HEADER}"]
     for shape in _shapes():
         lines = [f"---@class loopline.{shape.cls.__name__}"]
@@ -79,9 +79,9 @@ def lua() -> str:
     union = "\n".join(f"---| loopline.{name}" for name in sorted(_EVENTS))
     parts.append(f"---What `$/loopline/event` carries; `type` tells them apart.\n---@alias loopline.AnyEvent\n{union}")
     names = []
-    for table, methods in TABLES.items():
+    for table, entries in TABLES.items():
         rows = []
-        for method in methods:
+        for method in entries:
             result = f"loopline.{method.result.__name__}" if method.result is not None else "nil"
             rows.append(f"    [{json.dumps(method.name)}] = true, -- loopline.{method.params.__name__} -> {result}")
         names.append(f"  {table} = {{\n" + "\n".join(rows) + "\n  },")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.repair.limits import Limits
-from agent_core.repair.replies import RepairEngine
 from agent_core.responses_server.engine import (
     EngineRequest,
     EngineTool,
@@ -25,6 +24,7 @@ from agent_core.responses_server.engine import (
     ToolCallDelta,
     ToolCallStart,
 )
+from agent_core.responses_server.engines.repair import RepairEngine
 from agent_core.tools.port import ToolContext
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.workspace import Workspace

@@ -16,7 +16,7 @@ from agent_core.responses_server.engines.scripted.engine import ScriptedEngine
 from agent_core.responses_server.engines.scripted.script import read_rollout
 from agent_core.responses_server.settings import ServeSettings
 
-REPAIR = "agent_core.repair.replies:RepairEngine"
+REPAIR = "agent_core.responses_server.engines.repair:RepairEngine"
 
 
 def _llama(name: str, spec: str, options: Mapping[str, Any]) -> Engine:

@@ -1,7 +1,7 @@
 """What a browser is told of one running or ended turn, of one trouble, and of a team as a whole: ready to show. Pure.
 
-Text is written here with `dashboard.state.format`, so that page and stream say the same; a browser adds only the running
-time. Foreign text is cleaned, and stays text.
+Text is written here with `dashboard.state.format`, so that page and stream say the same; a browser adds only the
+running time. Foreign text is cleaned, and stays text.
 """
 
 from __future__ import annotations

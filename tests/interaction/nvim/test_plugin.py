@@ -68,8 +68,8 @@ def test_the_settings_of_the_server_that_the_help_page_names_exist() -> None:
 
 def test_every_method_that_is_used_is_one_of_the_protocol() -> None:
     code = "\n".join(path.read_text() for path in _sources() if path.name not in ("protocol.lua", "doc.lua"))
-    known = {method.name for methods in (methods.COMMANDS, methods.REQUESTS, methods.NOTIFICATIONS,
-             methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS) for method in methods}  # fmt: skip
+    known = {method.name for table in (methods.COMMANDS, methods.REQUESTS, methods.NOTIFICATIONS,
+             methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS) for method in table}  # fmt: skip
     used = set(
         re.findall(r'"((?:\$/)?loopline/[\w.]+|loopline\.(?:turn|session|approval|model|dashboard)\.\w+)"', code)
     )

@@ -237,7 +237,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "events.required_keys": _frames(_without("safety_identifier")),
     "events.output": _frames(_reversed_output),
     "events.usage": lambda: _wrap(
-        pipeline, "usage_of", lambda count: lambda finish, **given: count(finish, **{**given, "reused": 0})
+        respond, "usage_of", lambda count: lambda finish, **given: count(finish, **{**given, "reused": 0})
     ),
     "errors.form": lambda: _wrap(
         websocket, "refusal_data", lambda make: lambda *args: make(*args).replace(b'"status":', b'"state":')

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_core.repair.limits import Limits
-from agent_core.repair.replies import RepairEngine, Reply, next_reply
+from agent_core.repair.replies import Reply, next_reply
 from agent_core.responses_server.engine import (
     EngineRequest,
     EngineTool,
@@ -20,6 +20,7 @@ from agent_core.responses_server.engine import (
     ToolCallDelta,
     ToolCallStart,
 )
+from agent_core.responses_server.engines.repair import RepairEngine
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message
 from tests.support.repair_corpus import snapshot
 from tests.support.repair_tools import CodexTools, LooplineTools, Played, one_reply, play, request_for

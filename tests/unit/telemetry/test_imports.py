@@ -11,13 +11,13 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "kept_out"),
     [
-        ("rollup", "asyncio sqlite3 socket threading random httpx opentelemetry"),
-        ("stages", "asyncio sqlite3 socket threading random"),
-        ("journal", "httpx opentelemetry ssl"),
-        ("reader", "httpx opentelemetry ssl asyncio"),
-        ("shipper", "httpx opentelemetry"),
-        ("export", "pyarrow httpx opentelemetry"),
-        ("otel", "opentelemetry httpx sqlite3"),
+        ("rollup.rollup", "asyncio sqlite3 socket threading random httpx opentelemetry"),
+        ("rollup.stages", "asyncio sqlite3 socket threading random"),
+        ("journal.sink", "httpx opentelemetry ssl"),
+        ("journal.reader", "httpx opentelemetry ssl asyncio"),
+        ("hub.shipper", "httpx opentelemetry"),
+        ("export.files", "pyarrow httpx opentelemetry"),
+        ("export.otel", "opentelemetry httpx sqlite3"),
     ],
 )
 def test_importing_loads_no_more_than_it_must(module: str, kept_out: str) -> None:

@@ -126,7 +126,7 @@ async def test_a_host_that_does_not_answer_is_not_waited_for(
         async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
             raise ToolError("the editor is gone", code="host_lost")
 
-    monkeypatch.setattr(surroundings, "HOST_LIMIT_S", 0.02)
+    monkeypatch.setattr(environment, "HOST_LIMIT_S", 0.02)
     editor = Lost() if how == "is lost" else Editor()
     editor.hangs = True
     async with asyncio.timeout(10):

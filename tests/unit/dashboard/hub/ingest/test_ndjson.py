@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.telemetry import events as ev
-from dashboard.hub.ingest import ndjson
+from dashboard.hub.ingest import ndjson as reading
 from dashboard.hub.ingest.ndjson import Refused, problem_of, read_batch
 from dashboard.hub.sources.state import kind_of, subject_of
 from dashboard.hub.store.records import CONTEXT, ORDINARY, SAMPLE
@@ -183,7 +183,7 @@ def test_every_event_of_a_real_session_fits() -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind in ev.AnyEvent.__args__ if kind is not ev.Content])
 def test_every_type_has_its_stamps_first_and_a_way_to_be_filed(kind: type[ev.Event]) -> None:
-    assert kind.__struct_fields__[: ndjson._STAMPS] == ("v", "source", "seq", "time", "mono_ns")
+    assert kind.__struct_fields__[: reading._STAMPS] == ("v", "source", "seq", "time", "mono_ns")
     expected = SAMPLE if kind is ev.CallProgress else ORDINARY
     if kind is ev.SessionStarted or kind.__name__.startswith("Connection"):
         expected = CONTEXT

@@ -261,12 +261,12 @@ def test_brackets_where_the_place_needs_them(text: str, inner: str, new: str, wa
 
 def test_candidates_are_python_and_change_something() -> None:
     """Over real code: the package's own files."""
-    package = Path(__file__).parents[5] / "agent_core" / "responses_server" / "engines" / "repair"
+    package = Path(__file__).parents[3] / "agent_core" / "repair"
     clues = Clues(
         errors=(("NameError", "name 'text' is not defined"),), expected_errors=("ValueError",), constants=(1, "a")
     )
     broken, total = [], 0
-    for path in (package / "failures.py", package / "project.py", package / "edits" / "offbyone.py"):
+    for path in (package / "failures.py", package / "project.py", package / "operators" / "offbyone.py"):
         source = Source(path.name, path.read_text(encoding="utf-8"))
         for region in source.regions:
             for family in FAMILIES:
