@@ -17,14 +17,14 @@ from agent_core.agent.approvals.policy import Approver
 from agent_core.agent.turn import Outcome
 from agent_core.cli.approver import approver_for
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.table import call_table
+from agent_core.cli.table import call_table, suspect_note
 from agent_core.cli.terminal import Terminal, diff_text, make_console
 from agent_core.config import state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.control.messages import ControlError
 from agent_core.errors import UsageError
 from agent_core.hosting.session import Hosted, HostOptions, host_session
-from agent_core.telemetry.display import duration, number
+from agent_core.telemetry.display import duration, marked, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup.rollup import Rollup
@@ -199,6 +199,8 @@ def show(console: Console, report: Report) -> None:
         console.print()
         console.print(call_table(rows, console.width))
         console.print(_totals(report), style="dim", highlight=False)
+        if note := suspect_note(rows):
+            console.print(note, style="yellow", highlight=False)
 
 
 def _verdict(report: Report) -> Text:
@@ -218,10 +220,15 @@ def _verdict(report: Report) -> Text:
 
 
 def _totals(report: Report) -> Text:
-    summary = report.rollup.summary()
+    summary, suspect = report.rollup.summary(), report.rollup.groups.total.suspect
+
+    def told(count: int | None, name: str) -> str:
+        return marked(number(count), suspect=bool(suspect[name]))
+
     return Text(
         f"{summary.connections} connection{'s' if summary.connections != 1 else ''} · "
         f"{summary.reused_calls} chained, {summary.full_resends} in full · "
-        f"{number(summary.input_tokens)} tokens in, {number(summary.cached_tokens)} of them cached, "
-        f"{number(summary.output_tokens)} out"
+        f"{told(summary.input_tokens, 'input_tokens')} tokens in, "
+        f"{told(summary.cached_tokens, 'cached_tokens')} of them cached, "
+        f"{told(summary.output_tokens, 'output_tokens')} out"
     )

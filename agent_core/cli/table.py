@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from agent_core.telemetry.display import REUSE_WORDS, UNKNOWN, cached, duration, number, percent, size
+from agent_core.telemetry.display import (
+    REUSE_WORDS,
+    SUSPECT,
+    UNKNOWN,
+    cached,
+    duration,
+    figure_names,
+    marked,
+    number,
+    percent,
+    size,
+)
 from agent_core.telemetry.rollup.rows import CallRow
 
 _COLUMNS: tuple[tuple[str, str, int], ...] = (
@@ -23,6 +34,8 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("chain", "", 0),
 )
 """Name, style, and the width of the terminal from which on the column is shown."""
+_NAMED = 5
+"""Calls with suspect figures that are named."""
 
 
 def call_table(rows: Sequence[CallRow], width: int) -> Table:
@@ -38,16 +51,27 @@ def call_table(rows: Sequence[CallRow], width: int) -> Table:
     return table
 
 
+def suspect_note(rows: Sequence[CallRow]) -> str:
+    """Which figures of which calls cannot be right; "" if all can."""
+    calls = [f"call {row.number}: {figure_names(row.suspect)}" for row in rows if row.suspect]
+    more = f" and {len(calls) - _NAMED} more calls" if len(calls) > _NAMED else ""
+    return f"{SUSPECT} suspect, shown as reported: {'; '.join(calls[:_NAMED])}{more}" if calls else ""
+
+
 def _cells(row: CallRow, *, brief: bool) -> tuple[str, ...]:
+    def told(text: str, *names: str) -> str:
+        return marked(text, suspect=not set(names).isdisjoint(row.suspect))
+
+    hits = cached(row.cached_tokens, row.cache_ratio)
     return (
         str(row.number),
-        duration(row.ttft_ms),
-        duration(row.overhead_ms),
-        duration(row.inference_ms),
+        told(duration(row.ttft_ms), "ttft_ms", "visible_ttft_ms"),
+        told(duration(row.overhead_ms), "duration_ms"),
+        told(duration(row.inference_ms), "inference_ms"),
         duration(row.tools_ms),
-        number(row.input_tokens),
-        percent(row.cache_ratio) if brief else cached(row.cached_tokens, row.cache_ratio),
-        number(row.output_tokens),
+        told(number(row.input_tokens), "input_tokens"),
+        told(hits if row.usage_suspect or not brief else percent(row.cache_ratio), "cached_tokens"),
+        told(number(row.output_tokens), "output_tokens", "reasoning_tokens"),
         number(row.rate),
         size(row.bytes_up),
         REUSE_WORDS.get(row.reuse or "", UNKNOWN),

@@ -7,9 +7,12 @@ through `clean` or `one_line` before it reaches a screen.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
 
 UNKNOWN = "–"
+SUSPECT = "(?)"
+"""Behind a figure that is shown as it was reported, though it cannot be right."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -164,6 +167,16 @@ def cached(tokens: int | None, share: float | None) -> str:
     if tokens is None:
         return UNKNOWN
     return f"{tokens:,}" if share is None else f"{tokens:,} ({percent(share)})"
+
+
+def marked(text: str, *, suspect: bool) -> str:
+    """A figure; one that cannot be right says so: `3,000 (?)`."""
+    return f"{text} {SUSPECT}" if suspect else text
+
+
+def figure_names(names: Iterable[str]) -> str:
+    """Names of figures in words: `cached tokens, ttft`."""
+    return ", ".join(name.removesuffix("_ms").removesuffix("_usd").replace("_", " ") for name in names)
 
 
 def visible(text: str) -> str:

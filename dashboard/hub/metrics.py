@@ -74,6 +74,12 @@ def exposition(since: Since, team: str | None, own: Mapping[str, float], counter
     lines += _head("loopline_cost_usd_total", "Cost at list prices, estimated.", "counter")
     for group, figures in groups.items():
         lines.append(f"loopline_cost_usd_total{{{_labels(group)}}} {_number(figures.cost_nano / NANO)}")
+    lines += _head("loopline_suspect_figures_total", "Reported figures of calls that cannot be right.", "counter")
+    for group, figures in groups.items():
+        lines += [
+            f'loopline_suspect_figures_total{{{_labels(group)},figure="{_text(name)}"}} {_number(count)}'
+            for name, count in figures.suspect.items()
+        ]
     lines += _head("loopline_turns_total", "Ended turns by status.", "counter")
     for group, figures in groups.items():
         lines += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_core.telemetry.display import (
     REUSE_WORDS,
     STAGE_WORDS,
+    SUSPECT,
     UNKNOWN,
     age,
     cached,
@@ -12,6 +13,8 @@ from agent_core.telemetry.display import (
     countdown,
     date_and_time,
     duration,
+    figure_names,
+    marked,
     money,
     number,
     one_line,
@@ -27,6 +30,7 @@ from agent_core.telemetry.display import (
 __all__ = [
     "REUSE_WORDS",
     "STAGE_WORDS",
+    "SUSPECT",
     "UNKNOWN",
     "age",
     "cached",
@@ -34,6 +38,8 @@ __all__ = [
     "countdown",
     "date_and_time",
     "duration",
+    "figure_names",
+    "marked",
     "money",
     "number",
     "one_line",

@@ -47,6 +47,8 @@ class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last call that failed."""
     approvals: int
     """Open approvals."""
+    suspect: tuple[str, ...] = ()
+    """Names of figures that cannot be right in one of its calls, each once."""
 
     @property
     def title(self) -> str:
@@ -88,6 +90,7 @@ def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None) -> TurnLine:
         cost_usd=sum(costs) if costs else None,
         bytes_up=sum(call.bytes_up for call in calls),
         error_code=next((call.error_code for call in reversed(calls) if call.error_code is not None), None),
+        suspect=tuple(dict.fromkeys(name for call in calls for name in call.suspect)),
         approvals=0 if row.status is not None else sum(approval.resolved_ns is None for approval in row.approvals),
     )
 

@@ -25,7 +25,7 @@ class Savings(msgspec.Struct):
     bytes_unknown: int = 0
     """Calls whose source does not say what the whole input would weigh; with one of them `bytes_saved` is unknown."""
     tokens_in: int = 0
-    """Input tokens of the calls that report them."""
+    """Input tokens of the calls that report them, and can be right."""
     tokens_kept: int = 0
     """Those of them that were already at the service: input and output of the call before on the chain."""
 
@@ -89,7 +89,8 @@ class SavingsBook:
         chain = (row.session, row.lane)
         kept = self._chains.get(chain, 0)
         counts = self.calls.get(row.call)
-        if counts is not None and not row.warmup and row.input_tokens is not None and not counts.tokens_in:
+        wrong = "input_tokens" in row.suspect or "output_tokens" in row.suspect
+        if counts is not None and not row.warmup and row.input_tokens is not None and not (counts.tokens_in or wrong):
             now = msgspec.structs.replace(
                 counts,
                 tokens_in=row.input_tokens,
@@ -97,7 +98,7 @@ class SavingsBook:
             )
             self._put(row.call, row.session, now)
         self._chains.pop(chain, None)
-        if row.status == "completed" and row.input_tokens is not None:
+        if row.status == "completed" and row.input_tokens is not None and not wrong:
             self._chains[chain] = row.input_tokens + (row.output_tokens or 0)
             _trim(self._chains, self._max_sessions)
 

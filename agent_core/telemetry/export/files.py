@@ -27,6 +27,7 @@ from agent_core.telemetry.events import (
 )
 from agent_core.telemetry.export.columns import Cell, columns, row
 from agent_core.telemetry.journal.reader import Feed
+from agent_core.telemetry.rollup.suspect import suspect_figures
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])\Z")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -94,10 +95,11 @@ def events(feed: Feed, wanted: Callable[[Event], bool]) -> Iterator[Event]:
 
 
 def write_ndjson(stream: Iterator[Event], out: BinaryIO) -> int:
-    """One event object a line; gives how many."""
+    """One event object a line; gives how many. A `call.completed` with figures that cannot be right names them in
+    `suspect`."""
     count = 0
     for event in stream:
-        out.write(encode_event(event) + b"\n")
+        out.write(_marked(event) + b"\n")
         count += 1
     return count
 
@@ -112,7 +114,7 @@ def write_csv(stream: Iterator[Event], out: BinaryIO) -> int:
         writer.writerow(names)
         for event in stream:
             cells = row(event)
-            writer.writerow([_csv_cell(cells.get(name)) for name in names])
+            writer.writerow([safe_cell(cells.get(name)) for name in names])
             count += 1
     finally:
         text.detach()
@@ -182,7 +184,15 @@ def export(
         feed.close()
 
 
-def _csv_cell(value: Cell) -> str:
+def _marked(event: Event) -> bytes:
+    encoded = encode_event(event)
+    if isinstance(event, CallCompleted) and (suspect := suspect_figures(event)):
+        return encoded[:-1] + b',"suspect":' + msgspec.json.encode(suspect) + b"}"
+    return encoded
+
+
+def safe_cell(value: Cell) -> str:
+    """A value as a cell of CSV; text that a spreadsheet would run as a formula gets a leading `'`."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -166,9 +166,9 @@ class Book:
         if turn is None or turn.source != call.source:
             return
         waited_ms = (call.attempt_ns - turn.started_ns) / 1_000_000
-        if turn.ttft_ms is None and call.ttft_ms is not None:
+        if turn.ttft_ms is None and call.ttft_ms is not None and "ttft_ms" not in call.suspect:
             turn.ttft_ms = waited_ms + call.ttft_ms
-        if turn.visible_ttft_ms is None and call.visible_ttft_ms is not None:
+        if turn.visible_ttft_ms is None and call.visible_ttft_ms is not None and "visible_ttft_ms" not in call.suspect:
             turn.visible_ttft_ms = waited_ms + call.visible_ttft_ms
 
     def forget_old(self) -> None:

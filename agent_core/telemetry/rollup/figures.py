@@ -49,12 +49,24 @@ def _over(value: float | None, target: float | None) -> bool:
     return value is not None and target is not None and value > target
 
 
+_TIMES = (
+    ("ttft", "ttft_ms"),
+    ("visible_ttft", "visible_ttft_ms"),
+    ("tpot", "tpot_ms"),
+    ("duration", "duration_ms"),
+    ("overhead", "overhead_ms"),
+)
+"""Sketch and the figure of a call that it samples."""
+
+
 class Figures:
     """Counts of ended calls and turns. Warm-ups count in `warmups`, `bytes_up` and `creates` only: their usage
     answers nobody.
 
-    Token sums are over the calls that report them (`*_known` says how many do). `cacheable_*` are the sums of those
-    calls that report input and cached tokens plausibly; only they enter the cache ratio.
+    Token sums are over the calls that report them (`*_known` says how many do), as reported; `suspect` counts, by
+    figure, the calls whose figure cannot be right. Such a time enters no percentile and such a cost no sum.
+    `cacheable_*` are the sums of those calls that report input and cached tokens plausibly; only they enter the cache
+    ratio.
     """
 
     COUNTS = (
@@ -76,7 +88,7 @@ class Figures:
     )
     """Percentiles in ms."""
 
-    __slots__ = (*COUNTS, "errors", "gaps", "reuse", "sketches", "stages_ns", "statuses", "turn_statuses")
+    __slots__ = (*COUNTS, "errors", "gaps", "reuse", "sketches", "stages_ns", "statuses", "suspect", "turn_statuses")
 
     calls: int
     warmups: int
@@ -112,6 +124,7 @@ class Figures:
         self.turn_statuses: Counter[str] = Counter()
         self.reuse: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()
+        self.suspect: Counter[str] = Counter()
         self.stages_ns: Counter[Stage] = Counter()
         self.sketches = {name: Sketch() for name in self.SKETCHES}
         self.gaps = Sketch(GAP_ERROR)
@@ -132,13 +145,14 @@ class Figures:
             self.bytes_saved += sign * row.bytes_saved
             self.bytes_saved_calls += sign
         self._add_usage(row, sign)
-        self.inference_ns += sign * ms_to_ns(min(row.inference_ms or 0.0, row.duration_ms or 0.0))
+        if not row.times_suspect:
+            self.inference_ns += sign * ms_to_ns(min(row.inference_ms or 0.0, row.duration_ms or 0.0))
         self.overhead_ns += sign * ms_to_ns(row.overhead_ms or 0.0)
-        self._sample("ttft", row.ttft_ms, sign)
-        self._sample("visible_ttft", row.visible_ttft_ms, sign)
-        self._sample("tpot", row.tpot_ms, sign)
-        self._sample("duration", row.duration_ms, sign)
-        self._sample("overhead", row.overhead_ms, sign)
+        for name in row.suspect:
+            _count(self.suspect, name, sign)
+        for sample, figure in _TIMES:
+            if figure not in row.suspect:
+                self._sample(sample, getattr(row, figure), sign)
         if row.chunk_gaps:
             self.gaps.merge(Sketch(GAP_ERROR, row.chunk_gaps), sign)
 
@@ -162,6 +176,7 @@ class Figures:
             (self.turn_statuses, other.turn_statuses),
             (self.reuse, other.reuse),
             (self.errors, other.errors),
+            (self.suspect, other.suspect),
         ):
             mine.update(theirs)
         for stage, ns in other.stages_ns.items():
@@ -215,7 +230,7 @@ class Figures:
         self.cache_write_tokens += sign * (row.cache_write_tokens or 0)
         self.output_tokens += sign * (row.output_tokens or 0)
         self.reasoning_tokens += sign * (row.reasoning_tokens or 0)
-        if row.cost_usd is None:
+        if row.cost_usd is None or "cost_usd" in row.suspect:
             self.cost_unknown += sign
         else:
             self.cost_known += sign

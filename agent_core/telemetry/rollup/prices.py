@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 from agent_core.errors import ConfigError
-from agent_core.telemetry.rollup.usage import exceeds
+from agent_core.telemetry.rollup.usage import exceeds, is_negative
 
 NANO = 1_000_000_000
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}\Z")
@@ -66,6 +66,8 @@ class PriceTable:
         if price is None or input_tokens is None or output_tokens is None:
             return None
         if exceeds(input_tokens, cached_tokens, cache_write_tokens):
+            return None
+        if is_negative(input_tokens, cached_tokens, cache_write_tokens, output_tokens):
             return None
         cached, written = cached_tokens or 0, cache_write_tokens or 0
         long = price.long_from is not None and input_tokens > price.long_from

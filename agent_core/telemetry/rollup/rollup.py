@@ -7,6 +7,7 @@ Memory is bounded: the oldest ended turns are forgotten, sums and percentiles st
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -22,6 +23,7 @@ from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable
 from agent_core.telemetry.rollup.rows import CallRow, ConnectionRow, TurnRow
 from agent_core.telemetry.rollup.stages import ms_to_ns
 from agent_core.telemetry.rollup.summary import Summary, Tally, median
+from agent_core.telemetry.rollup.suspect import suspect_figures
 
 
 class Rollup:
@@ -161,6 +163,7 @@ class Rollup:
         if row.status is not None:
             self.groups.add_call(row, -1)
             row.status = row.ended_ns = row.duration_ms = row.inference_ms = row.error_code = None
+            row.suspect = []
         if new:
             row.sent_ns = at_ns
         row.attempt_ns, row.attempts = at_ns, row.attempts + 1
@@ -226,6 +229,7 @@ class Rollup:
                 event.input_tokens, event.cached_tokens, event.cache_write_tokens
             )  # fmt: skip
             row.output_tokens, row.reasoning_tokens = event.output_tokens, event.reasoning_tokens
+        row.suspect = self._suspect(row, event)
         row.deltas, row.bytes_down, row.chunk_gaps = event.deltas, event.bytes_down, event.chunk_gaps
         row.finish_reason, row.error_code = event.finish_reason, event.error_code
         row.service_stages_ms = event.service_stages_ms or row.service_stages_ms
@@ -291,8 +295,14 @@ class Rollup:
 
     # Small things
 
+    def _suspect(self, row: CallRow, event: ev.CallCompleted) -> list[str]:
+        """What the event says that cannot be right; it is judged with the times that the call told before."""
+        if event.ttft_ms is None and row.ttft_ms is not None:
+            event = msgspec.structs.replace(event, ttft_ms=row.ttft_ms, visible_ttft_ms=row.visible_ttft_ms)
+        return suspect_figures(event)
+
     def _cost(self, row: CallRow) -> float | None:
-        if row.model is None:
+        if row.model is None or row.usage_suspect:
             return None
         nano = self.prices.cost_nano(
             row.model,
@@ -304,7 +314,7 @@ class Rollup:
         return None if nano is None else nano / NANO
 
     def _positive(self, ms: float) -> float:
-        if ms < 0:
+        if not 0 <= ms < math.inf:
             self.clamped += 1
             return 0.0
         return ms

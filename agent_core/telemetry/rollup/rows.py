@@ -11,7 +11,10 @@ import msgspec
 
 from agent_core.telemetry.events import Reuse, Stage, Status, TransportKind
 from agent_core.telemetry.rollup.sketch import GAP_ERROR, Sketch
-from agent_core.telemetry.rollup.usage import exceeds
+from agent_core.telemetry.rollup.suspect import TOKENS
+
+_INPUT = frozenset(("input_tokens", "cached_tokens", "cache_write_tokens"))
+_RATED = frozenset(("output_tokens", "reasoning_tokens", "ttft_ms"))
 
 
 class CallRow(msgspec.Struct, kw_only=True):
@@ -64,6 +67,8 @@ class CallRow(msgspec.Struct, kw_only=True):
     finish_reason: str | None = None
     error_code: str | None = None
     cost_usd: float | None = None
+    suspect: list[str] = []
+    """Names of its figures that cannot be right; see `suspect.suspect_figures`."""
     chunk_gaps: dict[int, int] | None = None
     service_stages_ms: dict[str, float] | None = None
     new_tokens: int | None = None
@@ -76,10 +81,17 @@ class CallRow(msgspec.Struct, kw_only=True):
 
     @property
     def overhead_ms(self) -> float | None:
-        """Call wall time that is not inference; None while the inference time is unknown."""
+        """Call wall time that is not inference; None while the inference time is unknown, or if it can't be right."""
         if self.duration_ms is None or self.inference_ms is None:
             return None
+        if self.times_suspect:
+            return None
         return self.duration_ms - min(self.duration_ms, max(0.0, self.inference_ms))
+
+    @property
+    def times_suspect(self) -> bool:
+        """Its duration or its inference time cannot be right."""
+        return "duration_ms" in self.suspect or "inference_ms" in self.suspect
 
     @property
     def tools_ms(self) -> float:
@@ -87,13 +99,13 @@ class CallRow(msgspec.Struct, kw_only=True):
 
     @property
     def usage_suspect(self) -> bool:
-        """The provider's parts exceed their whole: it counts cached tokens beside the input, not within."""
-        return exceeds(self.input_tokens, self.cached_tokens, self.cache_write_tokens)
+        """One of its token counts cannot be right, e.g. cached tokens counted beside the input, not within."""
+        return not TOKENS.isdisjoint(self.suspect)
 
     @property
     def cache_ratio(self) -> float | None:
         """cached / input; None without input tokens, without a report of cached ones, or with a suspect one."""
-        if not self.input_tokens or self.cached_tokens is None or self.usage_suspect:
+        if not self.input_tokens or self.cached_tokens is None or not _INPUT.isdisjoint(self.suspect):
             return None
         return self.cached_tokens / self.input_tokens
 
@@ -113,6 +125,8 @@ class CallRow(msgspec.Struct, kw_only=True):
         latency_ms = self.latency_to_end_ms
         if latency_ms is None or self.ttft_ms is None or (self.output_tokens or 0) < 2:
             return None
+        if not _RATED.isdisjoint(self.suspect):
+            return None
         window_ms = latency_ms - self.ttft_ms
         hidden_reasoning = bool(self.reasoning_tokens) and self.channel != "reasoning"
         if window_ms <= 0 or hidden_reasoning or (window_ms < 1000 and window_ms < self.ttft_ms):
@@ -128,7 +142,7 @@ class CallRow(msgspec.Struct, kw_only=True):
     def e2e_rate(self) -> float | None:
         """Output tokens over the whole latest attempt, in tokens per second."""
         latency_ms = self.latency_to_end_ms
-        if self.output_tokens is None or not latency_ms:
+        if self.output_tokens is None or not latency_ms or "output_tokens" in self.suspect:
             return None
         return self.output_tokens / latency_ms * 1000
 

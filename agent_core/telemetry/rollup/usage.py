@@ -18,8 +18,8 @@ Buckets = Literal["inclusive", "exclusive"]
 
 
 class TokenUsage(msgspec.Struct, frozen=True):
-    """Counts of one call, inclusive. `suspect` means that the parts exceed their whole: the provider counts in
-    another way than stated."""
+    """Counts of one call, inclusive. `suspect` means that a count is negative, or that the parts exceed their whole:
+    the provider counts in another way than stated."""
 
     input_tokens: int | None = None
     cached_tokens: int | None = None
@@ -37,7 +37,7 @@ class TokenUsage(msgspec.Struct, frozen=True):
 def fresh_input(input_tokens: int | None, cached: int | None, written: int | None) -> int | None:
     """The exclusive bucket behind inclusive counts: a count that is not reported takes nothing away; None if parts
     exceed the whole."""
-    if input_tokens is None:
+    if input_tokens is None or is_negative(input_tokens, cached, written):
         return None
     fresh = input_tokens - (cached or 0) - (written or 0)
     return fresh if fresh >= 0 else None
@@ -46,6 +46,11 @@ def fresh_input(input_tokens: int | None, cached: int | None, written: int | Non
 def exceeds(whole: int | None, *parts: int | None) -> bool:
     """Whether known parts are more than their known whole."""
     return whole is not None and sum(part or 0 for part in parts) > whole
+
+
+def is_negative(*counts: int | None) -> bool:
+    """Whether one of them is known and below 0."""
+    return any(count is not None and count < 0 for count in counts)
 
 
 def normalise_usage(raw: Mapping[str, object] | None, buckets: Buckets = "inclusive") -> TokenUsage | None:
@@ -69,8 +74,9 @@ def normalise_usage(raw: Mapping[str, object] | None, buckets: Buckets = "inclus
             input_tokens += (cached or 0) + (written or 0)
     output_tokens = _first(raw, "output_tokens", "completion_tokens")
     reasoning = _first(of_output, "reasoning_tokens")
-    suspect = exceeds(input_tokens, cached, written) or exceeds(output_tokens, reasoning)
-    return TokenUsage(input_tokens, cached, written, output_tokens, reasoning, suspect)
+    counts = (input_tokens, cached, written, output_tokens, reasoning)
+    suspect = exceeds(input_tokens, cached, written) or exceeds(output_tokens, reasoning) or is_negative(*counts)
+    return TokenUsage(*counts, suspect)
 
 
 def _mapping(raw: Mapping[str, object], name: str) -> Mapping[str, object]:
@@ -79,9 +85,9 @@ def _mapping(raw: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 
 def _first(raw: Mapping[str, object], *names: str) -> int | None:
-    """The first of these fields that is a count; anything else is unknown."""
+    """The first of these fields that is a whole number, also one that can't be right; anything else is unknown."""
     for name in names:
         value = raw.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool):
             return value
     return None

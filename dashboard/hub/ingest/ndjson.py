@@ -7,6 +7,7 @@ that a newer agent can push to an older hub.
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from collections.abc import Iterator
@@ -16,9 +17,10 @@ import msgspec
 
 from agent_core.errors import LooplineError, Retry, StateError
 from agent_core.telemetry.codec import decode_event
-from agent_core.telemetry.events import SCHEMA_VERSION, Content, Event
+from agent_core.telemetry.events import SCHEMA_VERSION, CallCompleted, Content, Event
 from agent_core.telemetry.hub.privacy import strip_content
 from agent_core.telemetry.rollup.axis import parse_time_ns
+from agent_core.telemetry.rollup.suspect import REPORTED
 from agent_core.telemetry.source import SOURCE_PATTERN
 
 MAX_BODY_BYTES = 8 << 20
@@ -31,6 +33,8 @@ MAX_TEXT = 256
 MAX_COUNT = 1 << 40
 MAX_FLOAT = 1e10
 """Of any duration in ms, age in s, rate or cost."""
+MAX_REPORTED = (1 << 63) - 1
+"""Of a figure that a provider told."""
 MAX_ENTRIES = 2_000
 MAX_SEQ = 1 << 53
 MAX_MONO_NS = 1 << 62
@@ -40,6 +44,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _INFLATE_STEP = 1 << 20
 _STAMPS = Event.__struct_fields__.index("mono_ns") + 1
 """Fields that have limits of their own come first in every event."""
+_REST_OF_COMPLETED = [name for name in CallCompleted.__struct_fields__[_STAMPS:] if name not in REPORTED]
 
 
 class Refused(LooplineError):
@@ -137,7 +142,16 @@ def problem_of(event: Event) -> str:
     except (ValueError, TypeError, OverflowError):
         return "time is not RFC 3339 with a zone"
     values = msgspec.structs.astuple(event)[_STAMPS:]
+    if isinstance(event, CallCompleted):
+        figures = all(map(_fits_as_reported, (getattr(event, name) for name in REPORTED)))
+        values = tuple(getattr(event, name) for name in _REST_OF_COMPLETED)
+        return "" if figures and all(map(_fits, values)) else "a value is out of range"
     return "" if all(map(_fits, values)) else "a value is out of range"
+
+
+def _fits_as_reported(value: float | None) -> bool:
+    """A figure that a provider told: kept however wrong it looks (it is marked then), if it can be stored at all."""
+    return value is None or (abs(value) <= MAX_REPORTED and math.isfinite(value))
 
 
 def _fits(value: object) -> bool:

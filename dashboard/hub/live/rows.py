@@ -43,6 +43,8 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     approvals: int
     error: str
+    suspect: tuple[str, ...] = ()
+    """Names of figures that cannot be right in one of its calls."""
 
 
 class LiveError(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,12 +110,13 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         rate=round(line.rate or 0.0, 1),
         rate_text=fmt.rate(line.rate, estimated=line.rate_estimated),
         ttft=fmt.duration(line.ttft_ms),
-        cached=fmt.percent(line.cache_ratio),
+        cached="suspect" if "cached_tokens" in line.suspect else fmt.percent(line.cache_ratio),
         reuse=reuse or "",
         reuse_word=fmt.reuse_word(reuse),
         calls=line.calls,
         approvals=line.approvals,
         error=fmt.one_line(line.error_code or "", 80),
+        suspect=line.suspect,
     )
 
 

@@ -10,13 +10,19 @@ import msgspec
 
 from agent_core.telemetry.rollup.figures import OTHER, Figures
 from agent_core.telemetry.rollup.sketch import Sketch
-from dashboard.hub.queries.intervals import Difference, difference
 from dashboard.hub.store.records import LEVELS, Cell, Dims, Level
+from dashboard.state.intervals import MIN_TURNS, Difference, difference
+
+
+class TeamDims(Dims, frozen=True, order=True, array_like=True):
+    """What a row is about, with the team it is of."""
+
+    team: str = ""
+
 
 Row = tuple[int, Dims, Cell]
 """(start of the bucket in s, what it is about, figures)."""
-Field = Literal["model", "agent", "client", "version", "project", "transport", "team"]
-SPLITS: tuple[str, ...] = ("model", "agent", "client", "version", "project", "transport")
+SPLITS: tuple[str, ...] = ("model", "agent", "client", "version", "project", "person", "team", "transport")
 MAX_POINTS = 400
 MAX_GROUPS = 6
 """Lines of one chart; the rest goes together as `other`."""
@@ -30,10 +36,24 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     client: str = ""
     version: str = ""
     project: str = ""
+    person: str = ""
+    team: str = ""
     transport: str = ""
 
     def __call__(self, dims: Dims) -> bool:
-        return all(getattr(self, name) in ("", getattr(dims, name)) for name in self.__struct_fields__)
+        return all(getattr(self, name) in ("", part(dims, name)) for name in self.__struct_fields__)
+
+
+def part(dims: Dims, split: str) -> str:
+    """What a row is about under one of `SPLITS`; "" is unknown."""
+    if split == "person":
+        return person_of(dims.agent)
+    return getattr(dims, split, "")
+
+
+def person_of(agent: str) -> str:
+    """Whose agent it is: `anna@laptop` and `anna@ci` are tokens of anna."""
+    return agent.partition("@")[0] or agent
 
 
 class Point(msgspec.Struct, frozen=True):
@@ -61,6 +81,8 @@ class _Measure(msgspec.Struct, frozen=True):
     unit: Literal["ms", "rate", "share", "usd", "count"]
     lines: tuple[tuple[str, Callable[[Figures], float | None]], ...]
     band: bool = False
+    each: bool = False
+    """Split by a name, each line is a chart of its own; else the first line stands for the measure."""
 
 
 def level_for(since_s: float, until_s: float) -> Level:
@@ -86,7 +108,7 @@ def grouped(rows: Iterable[Row], split: str, limit: int = MAX_GROUPS) -> dict[st
     """Cells by a field of their dims, those with most calls first; the rest together as `other`."""
     groups: dict[str, Cell] = {}
     for _, dims, cell in rows:
-        groups.setdefault(getattr(dims, split), Cell()).merge(cell)
+        groups.setdefault(part(dims, split), Cell()).merge(cell)
     ordered = sorted(groups.items(), key=_by_calls)
     kept = dict(ordered[:limit])
     for _, cell in ordered[limit:]:
@@ -111,24 +133,26 @@ def charts(rows: list[Row], level: Level) -> list[Chart]:
 
 
 def split_charts(rows: list[Row], level: Level, split: str) -> list[Chart]:
-    """The first line of every measure, one per group."""
+    """The first line of every measure, one per group; of a measure whose lines stand side by side, each of them."""
     names = list(grouped(rows, split))
     buckets: dict[int, dict[str, Figures]] = {}
     for bucket, dims, cell in rows:
-        name = getattr(dims, split)
+        name = part(dims, split)
         name = name if name in names else OTHER
         at = buckets.setdefault(bucket // level * level, {})
         at.setdefault(name, Figures()).merge(cell.figures)
     found = []
+    shown = tuple(name or "unknown" for name in names)
     for measure in _MEASURES:
-        read = measure.lines[0][1]
-        points = tuple(
-            Point(at_s, tuple(read(groups[name]) if name in groups else None for name in names))
-            for at_s, groups in sorted(buckets.items())
-        )
-        if any(value is not None for point in points for value in point.values):
-            shown = tuple(name or "unknown" for name in names)
-            found.append(Chart(measure.key, measure.title, measure.unit, shown, points))
+        for line, read in measure.lines if measure.each else measure.lines[:1]:
+            points = tuple(
+                Point(at_s, tuple(read(groups[name]) if name in groups else None for name in names))
+                for at_s, groups in sorted(buckets.items())
+            )
+            if any(value is not None for point in points for value in point.values):
+                key = f"{measure.key}.{line}" if measure.each else measure.key
+                title = f"{measure.title}: {line}" if measure.each else measure.title
+                found.append(Chart(key, title, measure.unit, shown, points))
     return found
 
 
@@ -137,6 +161,17 @@ class Compared(msgspec.Struct, frozen=True):
 
     title: str
     difference: Difference
+    turns: tuple[int, int]
+    """On either side."""
+
+    @property
+    def enough(self) -> bool:
+        return min(self.turns) >= MIN_TURNS
+
+    @property
+    def clear(self) -> bool:
+        """Whether there is a verdict: enough turns on both sides, and an interval that leaves out 0."""
+        return self.enough and self.difference.clear
 
 
 COMPARED: tuple[tuple[str, str], ...] = (
@@ -153,7 +188,7 @@ def compared(a: Figures, b: Figures) -> list[Compared]:
     for key, title in COMPARED:
         change = difference(a.sketches[key], b.sketches[key])
         if change is not None:
-            found.append(Compared(title, change))
+            found.append(Compared(title, change, (a.turns, b.turns)))
     return found
 
 
@@ -177,8 +212,8 @@ def names(rows: Iterable[Row]) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {split: set() for split in SPLITS}
     for _, dims, _ in rows:
         for split in SPLITS:
-            if getattr(dims, split):
-                found[split].add(getattr(dims, split))
+            if name := part(dims, split):
+                found[split].add(name)
     return {split: sorted(values) for split, values in found.items()}
 
 
@@ -224,7 +259,23 @@ def _calls(figures: Figures) -> float | None:
     return float(figures.calls) if figures.calls else None
 
 
+def _tokens(name: str, known: str) -> Callable[[Figures], float | None]:
+    return lambda figures: float(getattr(figures, name)) if getattr(figures, known) else None
+
+
 _MEASURES: tuple[_Measure, ...] = (
+    _Measure(
+        "tokens",
+        "Tokens",
+        "count",
+        (
+            ("input", _tokens("input_tokens", "input_known")),
+            ("cached", _tokens("cached_tokens", "cached_known")),
+            ("output", _tokens("output_tokens", "output_known")),
+        ),
+        each=True,
+    ),
+    _Measure("cost", "Cost", "usd", (("usd", lambda figures: figures.cost_usd),)),
     _spread("ttft", "Time to first token"),
     _spread("overhead", "Overhead per call"),
     _spread("tpot", "Time per token"),
@@ -234,7 +285,6 @@ _MEASURES: tuple[_Measure, ...] = (
     _Measure("overhead_share", "Overhead share of turns", "share", (("share", _overhead_share),)),
     _Measure("failed", "Failed calls", "share", (("share", _failed_share),)),
     _Measure("goodput", "Turns within targets", "share", (("share", lambda figures: figures.goodput),)),
-    _Measure("cost", "Cost", "usd", (("usd", lambda figures: figures.cost_usd),)),
     _Measure("calls", "Calls", "count", (("calls", _calls),)),
 )  # fmt: skip
 

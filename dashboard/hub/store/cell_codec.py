@@ -16,7 +16,7 @@ from dashboard.hub.store.records import Cell
 from dashboard.state.savings import Savings
 
 _LIMIT = (1 << 63) - 1
-_COUNTERS = ("statuses", "turn_statuses", "reuse", "errors", "stages_ns")
+_COUNTERS = ("statuses", "turn_statuses", "reuse", "errors", "suspect", "stages_ns")
 
 
 class _Row(msgspec.Struct, omit_defaults=True):

@@ -5,15 +5,19 @@ from __future__ import annotations
 from agent_core.telemetry.rollup.figures import Figures
 from dashboard.state.compare import Compared, compare
 from dashboard.state.format import STAGE_WORDS, UNKNOWN
+from dashboard.state.intervals import MIN_TURNS
 from dashboard.tui.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, left, nothing
 
 _VERDICTS: dict[str, tuple[str, Role]] = {
     "better": ("▲ better", "good"),
     "worse": ("▼ worse", "bad"),
-    "same": ("= same", "dim"),
+    "unclear": ("no clear difference", "dim"),
+    "few": ("", "dim"),
     "unknown": ("", "dim"),
 }
+
+_FEW = f"No verdict: one side has fewer than {MIN_TURNS} turns."
 
 
 def paint(name_a: str, name_b: str, a: Figures, b: Figures, width: int) -> Page:
@@ -35,7 +39,7 @@ def paint(name_a: str, name_b: str, a: Figures, b: Figures, width: int) -> Page:
         _stages(a, b, a, room),
         (("B  ", "strong"), (left(name_b, room), "")),
         _stages(a, b, b, room),
-        (),
+        ((_FEW, "dim"),) if any(one.verdict == "few" for one in found) else (),
         header,
     )
     return Page(fixed=fixed, rows=[Row(line, key=one.measure.key) for line, one in zip(lines, found, strict=True)])

@@ -10,6 +10,7 @@ from agent_core.telemetry.rollup.rows import CallRow
 from dashboard.state.format import UNKNOWN, cached, number, percent, reuse_word, short_number, size
 from dashboard.state.savings import Savings
 from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.tui.paint.tokens import told
 from dashboard.widgets.spans import Line, Look, Page, Role, Row, labelled, nothing, title_of, wrapped
 
 LIMIT = 500
@@ -123,7 +124,7 @@ def _cells(look: Look, call: CallRow) -> list[Cell]:
         size(found.bytes_full) if found is not None and not found.bytes_unknown else UNKNOWN,
         _saved_by(found),
         number(found.tokens_kept) if found is not None and found.tokens_in else UNKNOWN,
-        cached(call.cached_tokens, call.cache_ratio),
+        told(cached(call.cached_tokens, call.cache_ratio), call, "cached_tokens"),
         number(call.reused_tokens),
         number(call.input_items),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_core.telemetry.rollup.rows import CallRow
-from dashboard.state.format import UNKNOWN, cached, duration, money, number, one_line, rate
+from dashboard.state.format import UNKNOWN, cached, duration, figure_names, marked, money, number, one_line, rate
 from dashboard.state.lines import TurnLine
 from dashboard.tui.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import Line, Look, Page, Row, labelled, nothing, title_of, wrapped
@@ -64,22 +64,29 @@ def _cells(call: CallRow, most: int) -> list[Cell]:
     estimated = out is None and call.output_tokens_est is not None
     return [
         f"{call.number}",
-        number(call.input_tokens),
-        cached(call.cached_tokens, call.cache_ratio),
+        told(number(call.input_tokens), call, "input_tokens"),
+        told(cached(call.cached_tokens, call.cache_ratio), call, "cached_tokens"),
         number(fresh(call)),
-        number(call.cache_write_tokens),
-        f"≈{number(call.output_tokens_est)}" if estimated else number(out),
-        number(call.reasoning_tokens),
+        told(number(call.cache_write_tokens), call, "cache_write_tokens"),
+        f"≈{number(call.output_tokens_est)}" if estimated else told(number(out), call, "output_tokens"),
+        told(number(call.reasoning_tokens), call, "reasoning_tokens"),
         rate(call.rate).removesuffix(" tok/s"),
-        duration(call.ttft_ms),
+        told(duration(call.ttft_ms), call, "ttft_ms"),
         _gaps(call),
-        money(call.cost_usd),
+        told(money(call.cost_usd), call, "cost_usd"),
         composition(call, most),
     ]
 
 
+def told(text: str, call: CallRow, name: str) -> Cell:
+    """A figure of a call; one that cannot be right is marked and stands out."""
+    return (marked(text, suspect=True), "warn") if name in call.suspect else text
+
+
 def composition(call: CallRow, most: int) -> Line:
     """A bar of the call's tokens, to the scale of the largest call shown."""
+    if call.usage_suspect:
+        return (("no true scale", "warn"),)
     cached_tokens = call.cached_tokens or 0
     parts = (
         ("█", "inference", cached_tokens),
@@ -96,9 +103,13 @@ def composition(call: CallRow, most: int) -> Line:
 
 def _sums(line: TurnLine, width: int) -> tuple[Line, ...]:
     parts = [
-        labelled("in", number(line.input_tokens)),
-        labelled("cached", cached(line.cached_tokens, line.cache_ratio), "inference"),
-        labelled("out", number(line.output_tokens)),
+        labelled("in", marked(number(line.input_tokens), suspect="input_tokens" in line.suspect)),
+        labelled(
+            "cached",
+            marked(cached(line.cached_tokens, line.cache_ratio), suspect="cached_tokens" in line.suspect),
+            "inference",
+        ),
+        labelled("out", marked(number(line.output_tokens), suspect="output_tokens" in line.suspect)),
         ((rate(line.rate, estimated=line.rate_estimated), "strong"),),
         labelled("cost", money(line.cost_usd)),
         labelled("calls", number(line.calls)),
@@ -118,8 +129,8 @@ def _detail(call: CallRow, width: int) -> tuple[Line, ...]:
         labelled("chunk gap p50 p95 max", _gaps(call)),
         labelled("finish", one_line(call.finish_reason or call.error_code or UNKNOWN, 40)),
     ]
-    if call.usage_suspect:
-        parts.append((("the provider's parts exceed its whole", "warn"),))
+    if call.suspect:
+        parts.insert(1, ((f"suspect as reported: {figure_names(call.suspect)}", "warn"),))
     if call.cached_tokens is None and call.status is not None:
         parts.append((("cached tokens are not reported", "dim"),))
     return wrapped(parts, width, most=2)
@@ -138,4 +149,5 @@ def _gaps(call: CallRow) -> str:
 
 
 def _size(call: CallRow) -> int:
-    return (call.input_tokens or 0) + (call.output_tokens or 0)
+    """The bar's length; a call whose counts cannot be right sets no scale for the others."""
+    return 0 if call.usage_suspect else (call.input_tokens or 0) + (call.output_tokens or 0)

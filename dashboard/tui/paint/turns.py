@@ -43,6 +43,8 @@ def _second(line: TurnLine, width: int) -> Line:
         (f" ⟲{line.reused}" if line.reused else "", ""),
         (f" ↑{line.full}" if line.full else "", "warn"),
     )
+    if line.suspect:
+        return _ends(start, (("suspect figures", "warn"),), width)
     speed = rate(line.rate, estimated=line.rate_estimated)
     return _ends(start, ((speed, "" if speed != UNKNOWN else "dim"),), width)
 

@@ -6,7 +6,7 @@ import msgspec
 from rich.cells import cell_len
 
 from agent_core.telemetry.rollup.rows import CallRow
-from dashboard.state.format import STAGE_WORDS, cached, duration, number, one_line, rate, reuse_word, size
+from dashboard.state.format import STAGE_WORDS, cached, duration, figure_names, number, one_line, rate, reuse_word, size
 from dashboard.state.waterfall import Bar, Waterfall, waterfall
 from dashboard.widgets.spans import (
     STAGE_GLYPHS,
@@ -219,6 +219,8 @@ def _call_counts(call: CallRow) -> list[Line]:
     ]
     if call.attempts > 1:
         parts.append(labelled("attempts", number(call.attempts), "warn"))
+    if call.suspect:
+        parts.append(labelled("suspect", figure_names(call.suspect), "warn"))
     return parts
 
 

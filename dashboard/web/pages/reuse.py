@@ -55,6 +55,7 @@ async def reuse_page(request: Request, identity: ReadPage) -> Response:
     return page(
         request, "reuse.html", identity, span=span, ranges=RANGES, asked=asked, names=trends.names(everything),
         total=saved_of("", "", rows), groups=groups_of(rows), outcomes=outcomes(trends.total(rows)),
+        suspect=dict(trends.total(rows).figures.suspect),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -40,6 +41,9 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     calls: str
     turns: str
+    tokens_in: str
+    tokens_cached: str
+    tokens_out: str
     ttft: str
     overhead: str
     rate: str
@@ -48,6 +52,8 @@ class GroupRow(msgspec.Struct, frozen=True, kw_only=True):
     failed: str
     good: str
     cost: str
+    suspect: int
+    """Figures of its calls that cannot be right."""
 
 
 @router.get("/trends")
@@ -61,14 +67,15 @@ async def trends_page(request: Request, identity: ReadPage) -> Response:
     rows = trends.chosen(everything, Filter(**asked))
     level = trends.level_for(span.since_s, span.until_s)
     marker = _marker(request, hub, span)
+    suspect = trends.total(rows).figures.suspect
     return page(
         request, "trends.html", identity, span=span, ranges=RANGES, asked=asked, split=split, splits=trends.SPLITS,
         names=trends.names(everything), level=level, marker=marker, markers=hub.settings.markers,
-        charts=[shown(chart) for chart in charts_of(rows, level, split)],
+        charts=[shown(chart, suspect) for chart in charts_of(rows, level, split)],
         changes=[] if marker is None else sentences(trends.before_and_after(rows, marker.at_s), "before", "after"),
         transports=sentences(trends.websocket_and_http(rows), "over HTTP", "over WebSocket"),
         groups=[group_row(name, cell.figures) for name, cell in trends.grouped(rows, split or "model", 50).items()],
-        grouping=split or "model", targets=hub.settings.targets,
+        suspect=dict(suspect), grouping=split or "model", targets=hub.settings.targets,
     )  # fmt: skip
 
 
@@ -85,15 +92,23 @@ async def trends_as_data(request: Request, identity: ReadApi) -> Response:
             "until_s": span.until_s,
             "bucket_s": level,
             "charts": charts_of(rows, level, split if split in trends.SPLITS else ""),
+            "suspect": trends.total(rows).figures.suspect,
             "websocket_and_http": trends.websocket_and_http(rows),
         }
     )
 
 
 async def rows_of(hub: Hub, span: TimeRange, team: str | None) -> list[Row]:
-    """The roll-up cells of a range, at the level that fits it."""
+    """The roll-up cells of a range, at the level that fits it, each with its team."""
     level = trends.level_for(span.since_s, span.until_s)
-    return await hub.ask(hub.store.cells, level, span.since_s // level * level, span.until_s, team)
+    teams = sorted({record.team for record in hub.roster.sources.values()}) if team is None else [team]
+    found: list[Row] = []
+    for name in teams:
+        rows = await hub.ask(hub.store.cells, level, span.since_s // level * level, span.until_s, name)
+        found += [
+            (bucket, trends.TeamDims(**msgspec.structs.asdict(dims), team=name), cell) for bucket, dims, cell in rows
+        ]
+    return found
 
 
 def charts_of(rows: list[Row], level: Level, split: str) -> list[Chart]:
@@ -113,8 +128,9 @@ class ShownChart(msgspec.Struct, frozen=True, kw_only=True):
     points: list[ShownPoint]
 
 
-def shown(chart: Chart) -> ShownChart:
-    """A chart with its values as text, and what it says in one sentence."""
+def shown(chart: Chart, suspect: Mapping[str, int] = {}) -> ShownChart:
+    """A chart with its values as text, and what it says in one sentence. `suspect`: calls of the range by figure that
+    cannot be right."""
     points = [
         ShownPoint(point.at_s, fmt.date_and_time(point.at_s * 10**9)[:16], [(v, _text(chart, v)) for v in point.values])
         for point in chart.points
@@ -124,10 +140,25 @@ def shown(chart: Chart) -> ShownChart:
         values = [point.values[index] for point in chart.points]
         known = [value for value in values if value is not None]
         if known:
-            low, high, last = _text(chart, min(known)), _text(chart, max(known)), _text(chart, known[-1])
             named = f"{name} " if len(chart.lines) > 1 else ""
-            parts.append(f"{named}{last} at the end, between {low} and {high}")
+            told = _told(chart, known, points)
+            parts.append(named + fmt.marked(told, suspect=_counts(chart, name) in suspect))
     return ShownChart(chart=chart, summary="; ".join(parts), points=points)
+
+
+def _counts(chart: Chart, line: str) -> str:
+    """The figure of a call that a line of the chart of tokens adds up, else ""."""
+    measure, _, part = chart.key.partition(".")
+    return f"{part or line}_tokens" if measure == "tokens" else ""
+
+
+def _told(chart: Chart, known: list[float], points: list[ShownPoint]) -> str:
+    """A line in words: a single value stands with its time, a sum beside its parts."""
+    low, high, last = _text(chart, min(known)), _text(chart, max(known)), _text(chart, known[-1])
+    if len(known) == 1:
+        return f"{last}, the only value" + (f" ({points[0].time})" if len(points) == 1 else "")
+    whole = f", {_text(chart, sum(known))} in all" if chart.unit in ("count", "usd") else ""
+    return f"{last} throughout{whole}" if low == high else f"{last} at the end, between {low} and {high}{whole}"
 
 
 def sentences(compared: list[Compared], a: str, b: str) -> list[Sentence]:
@@ -137,6 +168,10 @@ def sentences(compared: list[Compared], a: str, b: str) -> list[Sentence]:
         change = one.difference
         counts = f"{fmt.number(change.a.samples)} {a}, {fmt.number(change.b.samples)} {b}"
         values = f"{fmt.duration(change.a.value)} → {fmt.duration(change.b.value)}"
+        if not one.enough:
+            few = f"{fmt.number(one.turns[0])} {a}, {fmt.number(one.turns[1])} {b}"
+            found.append(Sentence(one.title, f"{values}: too few turns for a verdict ({few})", False))
+            continue
         if not change.clear:
             interval = (
                 f"95 % interval {fmt.duration(-change.low)} less to {fmt.duration(change.high)} more: no clear change"
@@ -145,7 +180,7 @@ def sentences(compared: list[Compared], a: str, b: str) -> list[Sentence]:
             interval = f"95 % interval {fmt.duration(-change.high)} to {fmt.duration(-change.low)} less"
         else:
             interval = f"95 % interval {fmt.duration(change.low)} to {fmt.duration(change.high)} more"
-        found.append(Sentence(one.title, f"{values}, {interval} ({counts})", change.clear))
+        found.append(Sentence(one.title, f"{values}, {interval} ({counts})", one.clear))
     return found
 
 
@@ -156,15 +191,23 @@ def group_row(name: str, figures: Figures) -> GroupRow:
         name=fmt.one_line(name, 80) or "several or unknown",
         calls=fmt.number(figures.calls),
         turns=fmt.number(figures.turns),
+        tokens_in=_tokens(figures, "input_tokens", figures.input_known),
+        tokens_cached=_tokens(figures, "cached_tokens", figures.cached_known),
+        tokens_out=_tokens(figures, "output_tokens", figures.output_known),
         ttft=f"{fmt.duration(figures.percentile('ttft', 0.5))} / {fmt.duration(figures.percentile('ttft', 0.95))}",
         overhead=fmt.duration(figures.percentile("overhead", 0.5)),
         rate=fmt.rate(1000 / tpot_ms if tpot_ms else None),
         cached=fmt.percent(figures.cache_ratio),
+        suspect=sum(figures.suspect.values()),
         reused=fmt.percent(figures.reused_share),
         failed=fmt.percent(failed),
         good=fmt.percent(figures.goodput),
         cost=fmt.money(figures.cost_usd),
     )
+
+
+def _tokens(figures: Figures, name: str, known: int) -> str:
+    return fmt.marked(fmt.number(getattr(figures, name) if known else None), suspect=bool(figures.suspect[name]))
 
 
 def _text(chart: Chart, value: float | None) -> str:

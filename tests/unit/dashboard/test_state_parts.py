@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from agent_core.telemetry import events as ev
+from agent_core.telemetry.events import Reuse
 from agent_core.telemetry.rollup.figures import Figures, Targets
+from agent_core.telemetry.rollup.rows import CallRow, TurnRow
 from dashboard.state.compare import compare, figures_of_turn
 from dashboard.state.fold import State
 from dashboard.state.glossary import GLOSSARY
@@ -144,13 +146,43 @@ def test_turns_are_compared_measure_by_measure() -> None:
         one.measure.key: one
         for one in compare(figures_of_turn(state.rollup, "turn_rename"), figures_of_turn(state.rollup, "turn_explain"))
     }
-    assert (found["calls"].a, found["calls"].b, found["calls"].verdict) == (11, 2, "better")
-    assert found["ttft"].verdict == "worse"
-    assert found["reused"].verdict == "worse"
+    assert (found["calls"].a, found["calls"].b, found["calls"].verdict) == (11, 2, "unknown")
+    assert {found[key].verdict for key in ("turn", "ttft", "reused", "rate")} == {"few"}, "one turn a side says nothing"
     change = found["calls"].change
     assert change is not None and abs(change + 9 / 11) < 1e-9
     assert found["out"].verdict == "unknown", "more output is neither better nor worse"
     assert compare(Figures(), figures_of_turn(state.rollup, "turn_unknown")) == compare(Figures(), Figures())
+
+
+def turns_of(count: int, *, ttft_ms: float, reuse: Reuse = "reused", good: bool = True) -> Figures:
+    figures = Figures()
+    for turn in range(count):
+        for number in range(4):
+            figures.add_call(
+                CallRow(
+                    call=f"{turn}.{number}", source="s", number=1, status="completed", reuse=reuse,
+                    ttft_ms=ttft_ms + number, duration_ms=200.0, inference_ms=150.0,
+                )
+            )  # fmt: skip
+        figures.add_turn(
+            TurnRow(turn=f"{turn}", source="s", session=None, started_ns=0, status="completed", duration_ns=10**9), good
+        )
+    return figures
+
+
+def verdicts(a: Figures, b: Figures) -> dict[str, str]:
+    return {one.measure.key: one.verdict for one in compare(a, b)}
+
+
+def test_a_verdict_needs_five_turns_a_side_and_an_interval_without_zero() -> None:
+    slow, quick = turns_of(6, ttft_ms=90, reuse="full_resend", good=False), turns_of(6, ttft_ms=20)
+    assert verdicts(slow, quick)["ttft"] == "better"
+    assert verdicts(quick, slow)["ttft"] == "worse"
+    assert verdicts(slow, quick)["reused"] == verdicts(slow, quick)["goodput"] == "better"
+    assert verdicts(slow, turns_of(4, ttft_ms=20))["ttft"] == "few"
+    assert verdicts(quick, turns_of(6, ttft_ms=20))["ttft"] == "unclear"
+    assert verdicts(slow, quick)["call_overhead"] == "unclear"
+    assert {verdicts(slow, quick).get(key, "unknown") for key in ("calls", "in", "cost", "up")} == {"unknown"}
 
 
 def test_a_turn_is_good_by_the_targets_of_the_user() -> None:

@@ -18,11 +18,48 @@ function written(unit, value) {
   return Math.round(value).toLocaleString("en");
 }
 
+// The smallest height of an axis: nothing but zeros is a line at the bottom, not noise under a magnifying glass.
+const LEAST = { ms: 1, rate: 1, share: 0.01, usd: 0.01, count: 1 };
+
+// Ticks as text, with as many digits as it takes to tell them apart.
+export function labels(unit, ticks) {
+  let texts = ticks.map((tick) => written(unit, tick));
+  for (let digits = 1; digits <= 8 && new Set(texts).size < texts.length; digits += 1) {
+    texts = ticks.map((tick) => precise(unit, tick, digits));
+  }
+  return texts;
+}
+
+function precise(unit, value, digits) {
+  if (value === 0) return written(unit, 0);
+  if (unit === "ms") return value < 1000 ? `${value.toFixed(digits)} ms` : `${(value / 1000).toFixed(digits + 2)} s`;
+  if (unit === "rate") return `${value.toFixed(digits)} tok/s`;
+  if (unit === "share") return `${(value * 100).toFixed(digits)} %`;
+  if (unit === "usd") return `$${value.toFixed(digits + 2)}`;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+// Instants as text, in the reader's zone: the shortest form that tells them apart.
+export function instants(ticks) {
+  const apartS = ticks.length > 1 ? ticks[1] - ticks[0] : 0;
+  const forms = apartS >= 86_400
+    ? [{ day: "numeric", month: "short" }, { day: "numeric", month: "short", year: "2-digit" }]
+    : [{ hour: "2-digit", minute: "2-digit" }, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }];
+  let texts = [];
+  for (const form of forms) {
+    texts = ticks.map((tick) => new Date(tick * 1000).toLocaleString("en-GB", form).replace(/,? (?=\d\d:)/, "\n"));
+    if (new Set(texts).size === texts.length) break;
+  }
+  return texts;
+}
+
+const WHOLE = [1, 2, 5].flatMap((digit) => Array.from({ length: 16 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
+
 function axes(unit) {
   const line = { stroke: colour("--text-2"), grid: { stroke: colour("--tick"), width: 1 }, ticks: { show: false }, font: "12px system-ui" };
   return [
-    { ...line, space: 72, size: 24, values: (plot, ticks) => ticks.map((tick) => instant(tick, plot.scales.x.max - plot.scales.x.min)) },
-    { ...line, size: 72, space: 32, values: (_, ticks) => ticks.map((tick) => written(unit, tick)) },
+    { ...line, space: 72, size: (_, texts) => (texts?.some((text) => text?.includes("\n")) ? 40 : 24), values: (_, ticks) => instants(ticks) },
+    { ...line, size: 76, space: 32, values: (_, ticks) => labels(unit, ticks), ...(unit === "count" ? { incrs: WHOLE } : {}) },
   ];
 }
 
@@ -155,12 +192,12 @@ export class TrendChart {
       const edge = isBand && index === 1;
       return {
         label: name, stroke: edge ? `color-mix(in srgb, ${stroke} 45%, transparent)` : stroke, width: edge ? 1 : 1.5,
-        dash: isBand ? [] : DASHES[index % DASHES.length], points: { show: rows.length < 40, size: 5 }, value: (_, value) => written(unit, value),
+        dash: isBand ? [] : DASHES[index % DASHES.length], points: { show: rows.length < 40, size: rows.length === 1 ? 9 : 5 }, value: (_, value) => written(unit, value),
       };
     });
     const options = {
       width: width(this.#host), height: 168, axes: axes(unit), series: [{ label: "Time" }, ...series],
-      scales: { x: { time: true, range: [Number(since), Number(until)] }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), unit === "share" && max > 0.5 ? 1 : Math.max(max ?? 0, 0.0001) * 1.15] } },
+      scales: { x: { time: true, range: [Number(since), Number(until)] }, y: { range: (_, min, max) => [Math.min(0, min ?? 0), unit === "share" && max > 0.5 ? 1 : (max > 0 ? max : LEAST[unit] ?? 1) * 1.15] } },
       bands: isBand ? [{ series: [2, 1], fill: `color-mix(in srgb, ${colour("--inference")} 14%, transparent)` }] : [],
       cursor: { sync: { key: "trends" }, drag: { x: false, y: false } }, legend: { show: names.length > 1 && !isBand, live: false },
       hooks: { draw: [(plot) => this.#mark(plot)], setCursor: [(plot) => this.#read(plot, unit, names)] },

@@ -21,11 +21,11 @@ from dashboard.hub.live.recent import SPAN_S, Recent
 from dashboard.hub.metrics import MAX_GROUPS, Counters, Since, exposition
 from dashboard.hub.people.limits import Buckets
 from dashboard.hub.queries import trends
-from dashboard.hub.queries.intervals import MIN_SAMPLES, difference, median
 from dashboard.hub.queries.trends import Filter, Row
 from dashboard.hub.settings import HubSettings, Marker, changed, read_settings
 from dashboard.hub.store.cell_codec import decode_cell, encode_cell
 from dashboard.hub.store.records import DAY_US, Cell, Dims, day_of
+from dashboard.state.intervals import MIN_SAMPLES, difference, median
 
 SECOND_NS = 10**9
 

@@ -60,7 +60,6 @@ def test_no_usage_is_none(raw: dict[str, Any] | None) -> None:
         {},
         {"cached_tokens": None},
         {"cached_tokens": "12"},
-        {"cached_tokens": -1},
         {"cached_tokens": True},
         "text",
     ],
@@ -78,6 +77,13 @@ def test_a_reported_zero_is_a_zero() -> None:
 def test_parts_above_their_whole_are_flagged_and_kept_as_reported() -> None:
     usage = normalise_usage({"input_tokens": 5, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 900}})
     assert usage == TokenUsage(5, 900, None, 1, None, suspect=True)
+    assert usage is not None
+    assert usage.fresh_input_tokens is None
+
+
+def test_a_negative_count_is_flagged_and_kept_as_reported() -> None:
+    usage = normalise_usage({"input_tokens": 5, "output_tokens": 1, "input_tokens_details": {"cached_tokens": -9}})
+    assert usage == TokenUsage(5, -9, None, 1, None, suspect=True)
     assert usage is not None
     assert usage.fresh_input_tokens is None
     reasoning = normalise_usage({"output_tokens": 1, "output_tokens_details": {"reasoning_tokens": 2}})

@@ -92,11 +92,11 @@ HOSTILE: dict[str, tuple[bytes, str, int]] = {
     "a line break in an id": (lines(stamped(session="a\nb")), "bad_event", 400),
     "a long id": (lines(stamped(turn="t" * 257)), "bad_event", 400),
     "negative tokens": (
-        lines(stamped(type="call.completed", call="c", status="completed", duration_ms=1, input_tokens=-1)),
+        lines(stamped(type="call.completed", call="c", status="completed", duration_ms=1, input_tokens=-(1 << 64))),
         "bad_event", 400,
     ),
     "tokens beyond": (
-        lines(stamped(type="call.completed", call="c", status="completed", duration_ms=1, input_tokens=1 << 50)),
+        lines(stamped(type="call.completed", call="c", status="completed", duration_ms=1, input_tokens=1 << 63)),
         "bad_event", 400,
     ),
     "an endless duration": (

@@ -17,6 +17,9 @@ Z = 1.96
 MIN_SAMPLES = 8
 """Fewer give no interval of a median that is worth the name."""
 
+MIN_TURNS = 5
+"""Fewer on either side of a comparison allow no verdict, however many calls they made: those of one turn are alike."""
+
 
 class Median(msgspec.Struct, frozen=True):
     value: float
@@ -51,6 +54,28 @@ def median(sketch: Sketch) -> Median | None:
     if value is None or first is None or last is None:
         return None
     return Median(value, first, last, n)
+
+
+def share_difference(a: tuple[int, int], b: tuple[int, int]) -> tuple[float, float] | None:
+    """95 % interval of share `b` minus share `a`, each (of them, all): Newcombe's by Wilson scores; None if one is of
+    nothing."""
+    if not a[1] or not b[1]:
+        return None
+    low_a, high_a = _wilson(*a)
+    low_b, high_b = _wilson(*b)
+    share_a, share_b = a[0] / a[1], b[0] / b[1]
+    change = share_b - share_a
+    return (
+        change - math.hypot(share_b - low_b, high_a - share_a),
+        change + math.hypot(high_b - share_b, share_a - low_a),
+    )
+
+
+def _wilson(part: int, whole: int) -> tuple[float, float]:
+    share, square = part / whole, Z * Z
+    middle = (share + square / (2 * whole)) / (1 + square / whole)
+    half = Z / (1 + square / whole) * math.sqrt(share * (1 - share) / whole + square / (4 * whole * whole))
+    return middle - half, middle + half
 
 
 def difference(a: Sketch, b: Sketch) -> Difference | None:
