@@ -7,6 +7,9 @@ BASE := $(VENV)/.installed
 DEV := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c tests/constraints.txt
 OUT ?= bench-out
+# Processes that run tests. Much of a test is waiting, so there are more than cores.
+WORKERS ?= $(shell expr $$(nproc) + 1)
+PYTEST := $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 WHEEL := build/wheel/loopline-$(VERSION)-py3-none-any.whl
@@ -46,7 +49,7 @@ demo: $(BASE)
 	@$(BIN)/loopline demo
 
 test: $(DEV)
-	@$(BIN)/python -m pytest -q -m "not soak"
+	@$(PYTEST) -m "not soak"
 
 check: $(DEV)
 	@$(BIN)/ruff check .
