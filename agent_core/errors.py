@@ -15,6 +15,7 @@
     ├── ToolError               tool codes            a tool's refusal; becomes a result for the model
     ├── EngineError             engine codes          an engine inside the service failed
     ├── LimitReached            limit_*               a limit of the turn was reached                     exit 1
+    ├── FileRefused             not_found | not_a_file | too_large | unreadable | malformed  a file that is not read
     └── StateError              state_*               history, journal or store can't be read or written  exit 2
 
 Callers catch a class or read `code`; nobody matches on message text.
@@ -152,6 +153,13 @@ class ToolError(LooplineError):
     """A tool refuses or fails. Its text becomes the tool's output for the model; it never ends the turn."""
 
     code = "tool_failed"
+
+
+class FileRefused(LooplineError):
+    """A file that somebody else may have put there is not read. `code` says what it is: see untrusted_files.py."""
+
+    code = "unreadable"
+    exit_code = 2
 
 
 class EngineError(LooplineError):

@@ -6,9 +6,9 @@ other, first alone, then while calls with a million tokens of history that nobod
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench.capacity_load import Found, rollout
 from agent_core.bench.figures import Figure
 from agent_core.bench.scale import quick
@@ -39,7 +40,7 @@ class Scale(msgspec.Struct, frozen=True, kw_only=True):
 class Role:
     """A client process."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
     def heard(self) -> Found:
@@ -53,7 +54,7 @@ class Role:
     def tell(self) -> None:
         """Give it a line."""
         assert self._process.stdin is not None
-        self._process.stdin.write("\n")
+        self._process.stdin.write(b"\n")
         self._process.stdin.flush()
 
 
@@ -173,8 +174,9 @@ def _percentile(values: list[float], share: float) -> float:
 
 @contextmanager
 def _role(role: str, served: Served, amount: int) -> Iterator[Role]:
-    command = [sys.executable, "-m", "agent_core.bench.capacity_load", role, str(served.port), str(amount)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    command = launch.own_module("agent_core.bench.capacity_load", role, str(served.port), str(amount))
+    env, pipe = launch.own_environment(os.environ), subprocess.PIPE
+    process = launch.popen(command, environment=env, stdin=pipe, stdout=pipe)
     try:
         yield Role(process)
     finally:

@@ -6,15 +6,16 @@ and Codex too, where they lie under `.cache/clients`.
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench import client_peer_codex
 from agent_core.bench.client_drivers import Cost
 from agent_core.bench.client_service import READ_FILE, Plan, Seen
@@ -147,7 +148,7 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
         service = _start("client_service", msgspec.json.encode(plan).decode())
         try:
             assert service.stdout is not None
-            port = service.stdout.readline().strip()
+            port = service.stdout.readline().decode().strip()
             arguments = (port, folder, str(size), str(count))
             client = _client(name, *arguments)
             answer, _ = client.communicate(timeout=TIMEOUT_S)
@@ -160,17 +161,20 @@ def converse(name: str, plan: Plan, size: int, count: int) -> Run:
     return Run(msgspec.json.decode(seen, type=Seen), msgspec.json.decode(answer, type=Cost))
 
 
-def _client(name: str, *arguments: str) -> subprocess.Popen[str]:
+def _client(name: str, *arguments: str) -> subprocess.Popen[bytes]:
     if name == "openai":
         return _start_peer(*arguments)
     return _start("client_peer_codex", *arguments) if name == "codex" else _start("client_drivers", name, *arguments)
 
 
-def _start(module: str, *arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", f"agent_core.bench.{module}", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+def _start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+    return _piped(launch.own_module(f"agent_core.bench.{module}", *arguments))
 
 
-def _start_peer(*arguments: str) -> subprocess.Popen[str]:
+def _start_peer(*arguments: str) -> subprocess.Popen[bytes]:
     script = Path(__file__).with_name("client_peer_openai.py")
-    return subprocess.Popen([str(OPENAI), str(script), *arguments], stdout=subprocess.PIPE, text=True)
+    return _piped([str(OPENAI), "-I", str(script), *arguments])
+
+
+def _piped(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    return launch.popen(command, environment=launch.own_environment(os.environ), stdout=subprocess.PIPE)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench.client_drivers import Cost
 
 CLIENTS = Path(".cache/clients/codex/node_modules/@openai")
@@ -42,9 +43,8 @@ def converse(program: Path, port: int, folder: Path, size: int) -> Cost:
         *(str(program.resolve()), "exec", "--json", "--skip-git-repo-check"),
         *("--dangerously-bypass-approvals-and-sandbox", "-C", str(folder), "-"),
     ]
-    process = subprocess.Popen(
-        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    nowhere = subprocess.DEVNULL
+    process = launch.popen(command, environment=env, cwd=folder, stdin=subprocess.PIPE, stdout=nowhere, stderr=nowhere)
     assert process.stdin is not None
     with process.stdin:
         process.stdin.write(("word " * (size // 5)).encode())

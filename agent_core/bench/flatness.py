@@ -8,10 +8,10 @@ Of latencies the lower decile is told, of CPU times the median: who else runs on
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench.client_service import Plan
 from agent_core.bench.figures import Figure
 from agent_core.bench.flatness_calls import (
@@ -149,8 +150,9 @@ def _stage(costs: list[Cost], stage: str) -> float:
 def _bare(turns: int) -> Iterator[tuple[int, int]]:
     """The bare server's port and process id."""
     plan = msgspec.json.encode(Plan(turns=turns, deltas=DELTAS)).decode()
-    command = [sys.executable, "-m", "agent_core.bench.client_service", plan]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    command = launch.own_module("agent_core.bench.client_service", plan)
+    env = launch.own_environment(os.environ)
+    with launch.popen(command, environment=env, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             yield int(process.stdout.readline()), process.pid

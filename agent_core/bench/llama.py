@@ -11,7 +11,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any, Final
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
+from agent_core import launch
 from agent_core.bench.figures import Figure
 
 HISTORIES: Final = {500: 3, 2_000: 2, 6_000: 1}
@@ -157,9 +157,9 @@ def _serving(folder: Path) -> Iterator[str]:
     (config / "config.toml").write_text("[engines.smol]\ncontext = 8192\nslots = 2\nbatch = 512\n")
     ready = folder / "ready.json"
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent_core", "serve", "--ready-file", str(ready), "--engine", "smol=llama:smollm2"],
-        env={**os.environ, **homes, "LOOPLINE_API_KEY": KEY},
+    process = launch.popen(
+        launch.own_module("agent_core", "serve", "--ready-file", str(ready), "--engine", "smol=llama:smollm2"),
+        environment=launch.own_environment(os.environ, LOOPLINE_API_KEY=KEY, **homes),
         stderr=subprocess.DEVNULL,
     )
     try:

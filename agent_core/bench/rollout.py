@@ -6,9 +6,9 @@ else one after the other, several times, in another order each time. Baselines a
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -17,6 +17,7 @@ from typing import Final
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench.figures import Figure
 from agent_core.bench.rollout_shares import saved, speed_for, split
 from agent_core.bench.rollout_ways import WAYS, Measured, Plan
@@ -207,8 +208,9 @@ def _delayed(port: int, cell: Cell) -> Iterator[int]:
         yield port
         return
     options = ["slow-start"] if cell.slow_start else []
-    command = [sys.executable, "-m", "agent_core.bench.delay_proxy", str(port), str(cell.rtt_ms), *options]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as proxy:
+    command = launch.own_module("agent_core.bench.delay_proxy", str(port), str(cell.rtt_ms), *options)
+    env, pipe = launch.own_environment(os.environ), subprocess.PIPE
+    with launch.popen(command, environment=env, stdin=pipe, stdout=pipe) as proxy:
         assert proxy.stdout is not None
         try:
             yield int(proxy.stdout.readline())
@@ -216,13 +218,13 @@ def _delayed(port: int, cell: Cell) -> Iterator[int]:
             proxy.terminate()
 
 
-def _begin(way: str, port: int, plan: Plan) -> subprocess.Popen[str]:
+def _begin(way: str, port: int, plan: Plan) -> subprocess.Popen[bytes]:
     encoded = msgspec.json.encode(plan).decode()
-    command = [sys.executable, "-m", "agent_core.bench.rollout_ways", way, str(port), encoded]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    command = launch.own_module("agent_core.bench.rollout_ways", way, str(port), encoded)
+    return launch.popen(command, environment=launch.own_environment(os.environ), stdout=subprocess.PIPE)
 
 
-def _end(client: subprocess.Popen[str], way: str) -> Measured:
+def _end(client: subprocess.Popen[bytes], way: str) -> Measured:
     try:
         told, _ = client.communicate(timeout=TIMEOUT_S)
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench import process_cost
 
 KEY: Final = "bench"
@@ -41,9 +41,9 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
     ready = folder / "ready.json"
     ready.unlink(missing_ok=True)
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "agent_core", "serve", "--ready-file", str(ready), *options],
-        env={**os.environ, **homes, "LOOPLINE_API_KEY": KEY},
+    process = launch.popen(
+        launch.own_module("agent_core", "serve", "--ready-file", str(ready), *options),
+        environment=launch.own_environment(os.environ, LOOPLINE_API_KEY=KEY, **homes),
         stderr=subprocess.DEVNULL,
     )
     try:

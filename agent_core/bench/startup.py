@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
+from agent_core import launch
 from agent_core.bench.figures import Figure
 
 RUNS = 15
@@ -17,8 +18,8 @@ def measure() -> Iterator[Figure]:
     """The target is a ratio below 25."""
     bare, started = [], []
     for _ in range(RUNS):
-        bare.append(_wall_ms([sys.executable, "-c", "pass"]))
-        started.append(_wall_ms([sys.executable, "-m", "agent_core", "--help"]))
+        bare.append(_wall_ms(launch.own_python("-c", "pass")))
+        started.append(_wall_ms(launch.own_module("agent_core", "--help")))
     floor, value = statistics.median(bare), statistics.median(started)
     yield Figure(name="python -c pass", value=floor, unit="ms", runs=RUNS)
     yield Figure(
@@ -27,6 +28,9 @@ def measure() -> Iterator[Figure]:
 
 
 def _wall_ms(command: list[str]) -> float:
+    environment = launch.own_environment(os.environ)
     started = time.perf_counter()
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True, timeout=30)
+    with launch.popen(command, environment=environment, stdout=subprocess.DEVNULL) as process:
+        if process.wait(30) != 0:
+            raise RuntimeError(f"{command[-1]} ended with {process.returncode}")
     return (time.perf_counter() - started) * 1000

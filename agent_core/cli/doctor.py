@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import platform
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Literal
 import msgspec
 from rich.text import Text
 
-from agent_core import __version__
+from agent_core import __version__, launch
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
@@ -78,8 +77,8 @@ def _findings() -> Iterator[Finding]:
     yield from asyncio.run(_servers(env))
     remedy = "optional: searches of large trees are quicker with it; pip install 'loopline[search]' brings one"
     yield _program("ripgrep", find_ripgrep(env), remedy)
-    yield _program("git", shutil.which("git"), "optional: needed for what git knows of a workspace")
-    yield _program("python3", shutil.which("python3"), "needed to run a workspace's tests, or set `python`")
+    yield _program("git", launch.find_program("git", env), "optional: needed for what git knows of a workspace")
+    yield _program("python3", launch.find_program("python3", env), "needed to run a workspace's tests, or set `python`")
 
 
 def _settings(env: dict[str, str]) -> Finding:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import UsageError
 
 SAMPLE = Path(__file__).with_name("sample")
@@ -39,13 +40,10 @@ def copy_to(folder: Path) -> Path:
 
 async def run_tests(folder: Path) -> Verdict:
     """Run the tests of a copy with unittest, in a process of their own."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-B",
-        "-m",
-        "unittest",
+    process = await launch.start(
+        launch.own_python("-B", "-m", "unittest", "discover"),
+        environment=launch.own_environment(os.environ),
         cwd=folder,
-        stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
     )

@@ -121,7 +121,7 @@ async def host_session(
     terms_of(settings)  # what can't be used is told before anything starts
     servers = read_servers(settings.mcp)
     prompt = instructions(config_dir(options.env))
-    found = await asyncio.to_thread(find_sandbox, options.env)
+    found = await asyncio.to_thread(find_sandbox, options.env, tuple(map(str, roots)))
 
     async with AsyncExitStack() as stack:
         fronts, tap = Fronts(front), EventTap()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.clock import Clock
 from agent_core.errors import ServiceUnreachable
 
@@ -44,18 +44,17 @@ async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterato
     life_read, life_write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="loopline-") as folder:
         ready_file, log_file = Path(folder) / "ready.json", Path(folder) / "service.log"
-        command = [sys.executable, "-m", "agent_core", "serve", "--port", "0"]
+        command = launch.own_module("agent_core", "serve", "--port", "0")
         command += ["--ready-file", str(ready_file), "--parent-pipe", str(life_read)]
         try:
             with log_file.open("wb") as log:
-                process = await asyncio.create_subprocess_exec(
-                    *command,
-                    stdin=asyncio.subprocess.DEVNULL,
+                process = await launch.start(
+                    command,
+                    environment=launch.own_environment(env, "LOOPLINE_UPSTREAM_KEY", LOOPLINE_API_KEY=key),
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=log,
-                    env={**env, "LOOPLINE_API_KEY": key},
                     pass_fds=[life_read],
-                    start_new_session=True,
+                    new_session=True,
                 )
         finally:
             os.close(life_read)

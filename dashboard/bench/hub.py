@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import json
 import os
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+from agent_core import launch
 from agent_core.bench.figures import Figure
 from agent_core.errors import StateError
 from dashboard.bench.crowd import Result, run_load
@@ -55,10 +55,11 @@ async def _run(folder: Path) -> Result:
 async def hub_process(folder: Path) -> AsyncIterator[dict[str, Any]]:
     """What a hub on a free port says of itself; its state is in `folder`. Ended on the way out."""
     ready = folder / "web.ready"
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "agent_core", "web", "--port", "0", "--ready-file", str(ready),
-        env={**os.environ, "XDG_STATE_HOME": str(folder)}, stderr=asyncio.subprocess.DEVNULL,
-    )  # fmt: skip
+    process = await launch.start(
+        launch.own_module("agent_core", "web", "--port", "0", "--ready-file", str(ready)),
+        environment=launch.own_environment(os.environ, XDG_STATE_HOME=str(folder)),
+        stderr=asyncio.subprocess.DEVNULL,
+    )
     try:
         async with asyncio.timeout(START_S):
             while not ready.exists():

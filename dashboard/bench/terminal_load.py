@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from agent_core import launch
 from agent_core.bench.process_cost import rss_bytes
 from agent_core.collector import calm_collector
 from dashboard.feed import EventFeed, JournalFollower
@@ -48,10 +49,11 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("f")
         watching = asyncio.create_task(_watch(own, wall))
-        writer = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "dashboard.bench.journal_writer", str(state_dir), str(rate), str(seconds),
+        writer = await launch.start(
+            launch.own_module("dashboard.bench.journal_writer", str(state_dir), str(rate), str(seconds)),
+            environment=launch.own_environment(os.environ),
             stdout=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        )
         cpu, started = time.process_time(), time.monotonic()
         await asyncio.sleep(seconds / 2)
         gc.collect()
@@ -140,10 +142,11 @@ Measured = TypeVar("Measured", Load, Idle, Opening)
 async def measure_apart(kind: type[Measured], name: str, state_dir: Path, **options: object) -> Measured:
     """Run one of the above in a fresh process, whose collector has nothing else to look through."""
     told = msgspec.json.encode(options).decode()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "dashboard.bench.terminal_load", name, str(state_dir), told,
-        stdout=asyncio.subprocess.PIPE, env={**os.environ, "TEXTUAL_ANIMATIONS": "none"},
-    )  # fmt: skip
+    process = await launch.start(
+        launch.own_module("dashboard.bench.terminal_load", name, str(state_dir), told),
+        environment=launch.own_environment(os.environ, TEXTUAL_ANIMATIONS="none"),
+        stdout=asyncio.subprocess.PIPE,
+    )
     output, _ = await process.communicate()
     assert process.returncode == 0
     return msgspec.json.decode(output, type=kind)

@@ -6,10 +6,9 @@ import asyncio
 import logging
 import os
 import sys
-import webbrowser
 from pathlib import Path
 
-from agent_core import __version__
+from agent_core import __version__, launch
 from agent_core.clock import SystemClock
 from agent_core.config import state_dir
 from dashboard.hub.people import auth
@@ -48,7 +47,7 @@ def web_command(
         if not running.parts.site.loopback and public_url is None and host in ("", "0.0.0.0", "::"):
             _say("  others are refused until --public-url says how they reach it")
         if open_browser:
-            webbrowser.open(running.link)
+            launch.browse(running.link)
 
     asyncio.run(serve_until_signal(options, announce))
     return 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types as lsp
 
+from agent_core import launch
 from lsp_server.protocol.methods import Dashboard, Nothing
 
 if TYPE_CHECKING:
@@ -47,13 +47,12 @@ async def _start(server: LoopServer) -> _Ready | None:
     """Start it, and wait until it listens; None if it does not."""
     folder = Path(tempfile.mkdtemp(prefix="web-", dir=server.process.folder))
     ready_file = folder / "ready.json"
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "agent_core", "web", "--port", "0", "--ready-file", str(ready_file),
-        stdin=asyncio.subprocess.DEVNULL,
+    child = await launch.start(
+        launch.own_module("agent_core", "web", "--port", "0", "--ready-file", str(ready_file)),
+        environment=launch.own_environment(server.process.env, "LOOPLINE_OIDC_SECRET"),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
-        env=dict(server.process.env),
-    )  # fmt: skip
+    )
     server.process.children.append(child)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_S):

@@ -99,11 +99,13 @@ class Surroundings:
 
 
 def _git_lines(name: str, state: GitState) -> str:
+    if state.unread and not state.commit:
+        return f"git of {name}: not read: {state.unread}"
     where = f"on branch {state.branch}" if state.branch else "on no branch"
     ahead = f", {state.ahead} ahead and {state.behind} behind" if state.ahead or state.behind else ""
     head = f"git of {name}: {where} at {state.commit or 'no commit'}{ahead}"
     if state.changed is None:
-        return f"{head}; changed files were not looked at, since the repository configures filters"
+        return f"{head}; which files changed is not known: {state.unread}"
     if not state.changed:
         return f"{head}; no changes"
     lines = (f"  {shown_path(path)} ({_word(letters)})" for path, letters in state.changed.items())

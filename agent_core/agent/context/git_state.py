@@ -1,7 +1,11 @@
-"""Where a folder stands in git: branch and changed files, read without letting the repository run anything.
+"""Where a folder stands in git: branch and changed files, read without running or obeying the repository.
 
-Hooks, fsmonitor and optional locks are switched off, submodules are left alone, and a repository that configures
-content filters of its own is not compared (git would run them). Every call is bounded in time.
+Branch, commit and upstream are read from files (`git_repository`). What changed is asked of git itself, since comparing
+trees, index and files is git's own and large work; but git is given a git directory of ours in place of the
+repository's: HEAD by its object name, a configuration of ours, and the repository's index and objects to read. So
+nothing that a repository configures exists for it: no promisor remote, no hook, fsmonitor, filter, alias, include,
+attributes file, no discovery of another git directory on the way. A file that a content filter keeps in another form
+may therefore show as changed. Of the user's own configuration `_USERS` holds. Every call is bounded in time.
 """
 
 from __future__ import annotations
@@ -10,61 +14,166 @@ import asyncio
 import contextlib
 import os
 import signal
+import stat
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from agent_core.tools.commands.environment import command_environment
+from agent_core import launch
+from agent_core.agent.context.git_repository import Repository, find_repository
 
 LIMIT_S = 2.0
+
+MAX_SHARED_INDEXES = 8
+_USERS = ("core.excludesfile", "core.autocrlf", "core.eol")
+"""Keys of the user's own configuration that change what counts as changed."""
+
+_known_keys: dict[tuple[object, ...], Sequence[tuple[str, str]]] = {}
+"""Owned by `_users_keys`."""
+MAX_KNOWN = 16
+
+_OURS: Mapping[str, str] = {
+    "core.fsmonitor": "false",
+    "core.hookspath": os.devnull,
+    "core.attributesfile": os.devnull,
+    "core.untrackedcache": "false",
+    "core.splitindex": "false",
+    "safe.barerepository": "explicit",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+    "branch.here.remote": ".",
+    "branch.here.merge": "refs/heads/upstream",
+}
+
+_FORMAT = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n"
 
 
 class GitState(msgspec.Struct, frozen=True, kw_only=True):
     """`branch` "" for a detached head. `changed` maps paths relative to the folder to git's two letters (`.M`, `??`);
-    None: not looked at."""
+    None: not known, and `unread` says why."""
 
     branch: str
     commit: str
     ahead: int = 0
     behind: int = 0
     changed: Mapping[str, str] | None = None
+    unread: str = ""
 
 
 async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:
-    """None where the folder is in no repository, there is no git, or it does not answer in time."""
-    top = next((each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), None)
-    if top is None:
+    """None where the folder is in no repository."""
+    found = await asyncio.to_thread(find_repository, folder)
+    if found is None:
         return None
-    env = _environment(environment)
-    filters = await _git(folder, ("config", "--show-scope", "--name-only", "--get-regexp", r"^filter\."), env)
-    if filters is None:
-        return None
-    compare = not any(line.startswith((b"local", b"worktree")) for line in filters.splitlines())
-    untracked = "normal" if compare else "no"
-    wanted = ["status", "--porcelain=v2", "--branch", "-z", f"--untracked-files={untracked}"]
-    wanted += ["--ignore-submodules=all", "--no-renames", "--", "." if compare else ":(exclude)*"]
-    output = await _git(folder, wanted, env)
+    if found.unread:
+        return GitState(branch="", commit="", unread=found.unread)
+    program = launch.find_program("git", environment, (str(found.top), str(folder)))
+    state = GitState(branch=found.branch, commit=found.head[:12], unread="git is missing or could not compare them")
+    if program is None:
+        return state
+    keys = await _users_keys(program, environment)
+    with tempfile.TemporaryDirectory(prefix="loopline-git-") as view:
+        if not _make_view(Path(view), found):
+            return state
+        output = await _status(program, folder, _environment(environment, found, view, keys))
     if output is None:
-        return None
-    return _read(output, folder.relative_to(top).as_posix(), compare=compare)
+        return state
+    return _read(output, folder.relative_to(found.top).as_posix(), found)
 
 
-def _environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without variables that point git elsewhere, and with what a repository could start switched off."""
-    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
-    return command_environment(kept, trusted=False) | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+def _make_view(view: Path, found: Repository) -> bool:
+    """A git directory of ours. False where the repository lacks what git needs, or has it in a form to stay away
+    from."""
+    heads = view / "refs" / "heads"
+    (view / "info").mkdir()
+    heads.mkdir(parents=True)
+    (view / "HEAD").write_text("ref: refs/heads/here\n")
+    # What says how a repository is kept counts in this file alone.
+    (view / "config").write_text(_FORMAT + f"\tobjectformat = {found.facts.get('extensions.objectformat', 'sha1')}\n")
+    for name, target in (("here", found.head), ("upstream", found.upstream)):
+        if target:
+            (heads / name).write_text(f"{target}\n")
+    wanted = [(found.common / "info" / "exclude", "info/exclude"), (found.common / "shallow", "shallow")]
+    wanted += [(path, path.name) for path in sorted(found.folder.glob("sharedindex.*"))[:MAX_SHARED_INDEXES]]
+    for path, name in wanted:
+        if _is_file(path):
+            (view / name).symlink_to(path)
+    index = found.folder / "index"
+    return (found.common / "objects").is_dir() and (_is_file(index) or not os.path.lexists(index))
 
 
-async def _git(folder: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> bytes | None:
-    """What git prints; None if it fails (a configuration without a match is none), is missing or takes too long."""
+def _is_file(path: Path) -> bool:
     try:
-        process = await asyncio.create_subprocess_exec(
-            "git", "-C", str(folder), *arguments,
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            env=dict(environment), start_new_session=True,
-        )  # fmt: skip
+        return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
+        return False
+
+
+def _environment(
+    given: Mapping[str, str], found: Repository, view: str, keys: Sequence[tuple[str, str]]
+) -> dict[str, str]:
+    """All that git gets to know: where things are, our configuration, and where the user's own ignore file is."""
+    settings = [*keys, *found.facts.items(), *_OURS.items()]
+    named = {
+        "GIT_DIR": view,
+        "GIT_WORK_TREE": str(found.top),
+        "GIT_INDEX_FILE": str(found.folder / "index"),
+        "GIT_OBJECT_DIRECTORY": str(found.common / "objects"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_CONFIG_COUNT": str(len(settings)),
+    }
+    for number, (key, value) in enumerate(settings):
+        named |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return _users(given) | named
+
+
+def _users(given: Mapping[str, str]) -> dict[str, str]:
+    """What tells git where its user's own files are."""
+    names = ("PATH", "HOME", "XDG_CONFIG_HOME")
+    return {name: given[name] for name in names if name in given} | {"LC_ALL": "C"}
+
+
+async def _users_keys(program: str, environment: Mapping[str, str]) -> Sequence[tuple[str, str]]:
+    """The user's own values of `_USERS`, asked for away from any repository; once per process and home."""
+    chosen = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+    env = _users(environment) | {name: environment[name] for name in chosen if name in environment}
+    remembered = (program, *sorted(env.items()))
+    if remembered in _known_keys:
+        return _known_keys[remembered]
+    asked = "^(" + "|".join(key.replace(".", r"\.") for key in _USERS) + ")$"
+    arguments = ("config", "--includes", "--null", "--get-regexp", asked)
+    output = await _git([program, *arguments], launch.NEUTRAL, env | {"GIT_DIR": os.devnull})
+    entries = (output or b"").decode("utf-8", "surrogateescape").split("\0")
+    found = [(key, value) for key, newline, value in (entry.partition("\n") for entry in entries) if newline]
+    if len(_known_keys) < MAX_KNOWN:
+        _known_keys[remembered] = found
+    return found
+
+
+async def _status(program: str, folder: Path, env: Mapping[str, str]) -> bytes | None:
+    wanted = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal"]
+    wanted += ["--ignore-submodules=all", "--no-renames", "--", "."]
+    return await _git([program, *wanted], str(folder), env)
+
+
+async def _git(argv: Sequence[str], cwd: str, environment: Mapping[str, str]) -> bytes | None:
+    """What git prints; None if it fails, is missing or takes too long."""
+    pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    try:
+        process = await launch.start(
+            argv, environment=environment, cwd=cwd, stdout=pipe, stderr=nowhere, new_session=True
+        )
+    except (OSError, ValueError):
         return None
     try:
         async with asyncio.timeout(LIMIT_S):
@@ -76,27 +185,22 @@ async def _git(folder: Path, arguments: Sequence[str], environment: Mapping[str,
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    no_match = process.returncode == 1 and arguments[0] == "config"
-    return output if process.returncode == 0 or no_match else None
+    return output if process.returncode == 0 else None
 
 
-def _read(output: bytes, prefix: str, *, compare: bool) -> GitState:
+def _read(output: bytes, prefix: str, found: Repository) -> GitState:
     """git-status(1), "Porcelain Format Version 2"; its paths are relative to the top of the repository."""
-    branch, commit, ahead, behind = "", "", 0, 0
+    ahead, behind = 0, 0
     changed: dict[str, str] = {}
     below = "" if prefix == "." else f"{prefix}/"
     for entry in output.decode("utf-8", "surrogateescape").split("\0"):
         kind, _, rest = entry.partition(" ")
         if kind == "#":
             name, _, value = rest.partition(" ")
-            if name == "branch.head":
-                branch = "" if value == "(detached)" else value
-            elif name == "branch.oid":
-                commit = "" if value == "(initial)" else value[:12]
-            elif name == "branch.ab":
+            if name == "branch.ab":
                 ahead, behind = (abs(int(number)) for number in value.split())
         elif kind in ("1", "u", "?"):
             fields = rest.split(" ", {"1": 7, "u": 9, "?": 0}[kind])
             path = fields[-1].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
             changed[path.removeprefix(below)] = "??" if kind == "?" else fields[0]
-    return GitState(branch=branch, commit=commit, ahead=ahead, behind=behind, changed=changed if compare else None)
+    return GitState(branch=found.branch, commit=found.head[:12], ahead=ahead, behind=behind, changed=changed)

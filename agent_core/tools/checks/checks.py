@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools import schema
 from agent_core.tools.background import off_loop
@@ -178,7 +178,7 @@ class ChecksTool:
         )
 
     def _npm(self, target: str | None) -> _Plan:
-        npm = shutil.which("npm", path=self._environment.get("PATH"))
+        npm = launch.find_program("npm", self._environment)
         if npm is None:
             raise ToolError("the tests run by npm, which is not on PATH", code="no_runner")
         extra = ["--", target] if target else []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.checks.linters import (
     MAX_FINDINGS,
@@ -112,8 +112,8 @@ class Linters:
                 return (str(own),)
         elif python is not None and name in modules:
             return (python, "-m", name)
-        found = shutil.which(name, path=self._environment.get("PATH"))
-        return (found,) if found is not None and Path(found).is_absolute() else None
+        found = launch.find_program(name, self._environment)
+        return (found,) if found is not None else None
 
     async def _modules(self, root: Path, python: str) -> frozenset[str]:
         """Which linters the interpreter has."""

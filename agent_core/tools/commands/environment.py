@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.workspace.secret_names import without_secrets
 
@@ -57,7 +57,7 @@ def find_interpreter(root: Path, *, setting: str | None, environment: Mapping[st
     Never the environment that Loopline itself runs in, unless the setting names it. Raises ToolError `no_interpreter`.
     """
     if setting:
-        path = _runnable(root / setting) if "/" in setting else shutil.which(setting, path=environment.get("PATH"))
+        path = _runnable(root / setting) if "/" in setting else launch.find_program(setting, environment)
         if path is None:
             raise ToolError(f"the setting python names {setting}, which can't be run", code="no_interpreter")
         return Interpreter(path, "setting")

@@ -17,6 +17,7 @@ from typing import IO
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.commands.output import MAX_OUTPUT_BYTES, Capture, LastLine
 from agent_core.tools.commands.process_family import MARK, Family, command_line
@@ -306,15 +307,14 @@ def _input(command: Command) -> Iterator[int | IO[bytes]]:
 def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
     try:
         with _input(command) as stdin:
-            return subprocess.Popen(
-                list(command.argv),
+            return launch.popen(
+                command.argv,
+                environment={**command.environment, MARK: mark},
+                cwd=command.cwd,
                 stdin=stdin,
                 stdout=writer,
                 stderr=writer,
-                cwd=command.cwd,
-                env={**command.environment, MARK: mark},
-                start_new_session=True,
-                bufsize=0,
+                new_session=True,
             )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds a NUL character"

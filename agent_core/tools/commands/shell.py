@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from agent_core import launch
 from agent_core.tools import schema
 from agent_core.tools.commands.handles import Handles
 from agent_core.tools.commands.processes import Processes
@@ -69,7 +69,7 @@ class ShellTool:
 
 
 def shell_program() -> str:
-    return shutil.which("bash", path=os.defpath) or "/bin/sh"
+    return launch.find_program("bash", {"PATH": os.defpath}) or "/bin/sh"
 
 
 def _result(outcome: Outcome, timeout_s: int) -> ToolResult:

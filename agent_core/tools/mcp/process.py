@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.commands.process_family import MARK, Family
 from agent_core.tools.mcp.content import line
@@ -179,15 +180,14 @@ class _Errors(asyncio.Protocol):
 
 def _spawn(command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     try:
-        return subprocess.Popen(
-            list(command),
+        return launch.popen(
+            command,
+            environment=environment,
+            cwd=cwd,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=cwd,
-            env=dict(environment),
-            start_new_session=True,
-            bufsize=0,
+            new_session=True,
         )
     except (OSError, ValueError) as error:
         reason = (error.strerror or type(error).__name__) if isinstance(error, OSError) else "a NUL character"

@@ -9,7 +9,6 @@ import asyncio
 import importlib
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.mcp.catalogue import Catalogue, Offered, catalogue
 from agent_core.tools.mcp.content import Answer, as_text, line
@@ -262,8 +262,7 @@ def _program(name: str, environment: Mapping[str, str]) -> str:
     """Found on the absolute folders of PATH only: nothing from where we happen to be is run."""
     if os.sep in name:
         return str(Path(name).expanduser())
-    folders = [folder for folder in environment.get("PATH", os.defpath).split(os.pathsep) if folder.startswith(os.sep)]
-    found = shutil.which(name, path=os.pathsep.join(folders))
+    found = launch.find_program(name, environment)
     if found is None:
         raise ToolError(f"{name} is not on PATH", code="not_started")
     return found

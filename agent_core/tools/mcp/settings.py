@@ -26,7 +26,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     command: tuple[str, ...] = ()
     """The program and its arguments; it speaks MCP over its standard input and output."""
     cwd: str | None = None
-    """Where it runs; None: the first folder of the workspace."""
+    """Where it runs; None: the user's home."""
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Variables for it. Of the user's own it gets those that do not look like secrets."""
     pass_env: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from typing import Literal
 
 import msgspec
 
+from agent_core import launch
 from agent_core.tools.commands.running import Command
 from agent_core.tools.commands.scratch import Scratch, open_scratch
 from agent_core.tools.sandbox import landlock
@@ -48,18 +49,18 @@ class Found(msgspec.Struct, frozen=True):
     program: str = ""
 
 
-def find_sandbox(environment: Mapping[str, str]) -> Found:
-    """The best that works, tried out; the answer is remembered for this process."""
-    return _find(environment.get("PATH", os.defpath))
+def find_sandbox(environment: Mapping[str, str], outside: Sequence[str] = ()) -> Found:
+    """The best that works, tried out; the answer is remembered for this process. A program below a folder in `outside`
+    is none."""
+    return _find(environment.get("PATH", os.defpath), tuple(outside))
 
 
 @functools.lru_cache(maxsize=16)
-def _find(path: str) -> Found:
-    folders = os.pathsep.join(folder for folder in path.split(os.pathsep) if Path(folder).is_absolute())
+def _find(path: str, outside: tuple[str, ...]) -> Found:
     if platform.system() == "Darwin":
-        program = shutil.which("sandbox-exec", path=folders)
+        program = launch.find_program("sandbox-exec", {"PATH": path}, outside)
         return Found("sandbox-exec", program) if program else Found("none")
-    program = shutil.which("bwrap", path=folders)
+    program = launch.find_program("bwrap", {"PATH": path}, outside)
     if program is not None and _works([program, *_base(), *_namespaces(network=False), "--", "/bin/true"]):
         return Found("bubblewrap", program)
     if landlock.version() >= landlock.NEEDED_VERSION and _works(
@@ -70,11 +71,18 @@ def _find(path: str) -> Found:
 
 
 def _works(argv: Sequence[str]) -> bool:
+    nowhere = subprocess.DEVNULL
     try:
-        done = subprocess.run(list(argv), stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_LIMIT_S)
-    except (OSError, subprocess.TimeoutExpired):
+        process = launch.popen(argv, environment=launch.own_environment(os.environ), stdout=nowhere, stderr=nowhere)
+    except OSError:
         return False
-    return done.returncode == 0
+    try:
+        return process.wait(PROBE_LIMIT_S) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        process.kill()
+        process.wait()
 
 
 class Sandbox:

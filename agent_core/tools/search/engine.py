@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import ToolError
 from agent_core.tools.background import Job, off_loop
 from agent_core.tools.commands.processes import Processes
@@ -102,8 +102,8 @@ class SearchEngine:
         )
         outcome = await self._processes.run(
             Command(
-                argv=(sys.executable, "-I", "-c", "from agent_core.tools.search.scan_child import main; main()"),
-                cwd=str(self._workspace.root),
+                argv=launch.own_python("-c", "from agent_core.tools.search.scan_child import main; main()"),
+                cwd=launch.NEUTRAL,
                 environment=self._environment,
                 timeout_s=limit_s + GRACE_S,
                 max_output_bytes=MAX_ANSWER_BYTES,
@@ -163,12 +163,11 @@ _RIPGREP_OPTIONS = (
 )
 
 
-def find_ripgrep(environment: Mapping[str, str]) -> str | None:
-    """`rg` on PATH, else the one of the ripgrep wheel beside this Python; None without either."""
-    found = shutil.which("rg", path=environment.get("PATH"))
-    if found is not None and Path(found).is_absolute():
-        return found
-    return shutil.which("rg", path=str(Path(sys.executable).parent))
+def find_ripgrep(environment: Mapping[str, str], outside: Sequence[str] = ()) -> str | None:
+    """`rg` on PATH but not below a folder in `outside`, else the one of the ripgrep wheel beside this Python; None
+    without either."""
+    found = launch.find_program("rg", environment, outside)
+    return found or launch.find_program("rg", {"PATH": str(Path(sys.executable).parent)})
 
 
 def _listed(job: Job, starts: list[Start], query: Query, bounds: Bounds) -> list[list[str]] | None:

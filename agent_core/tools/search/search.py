@@ -41,7 +41,7 @@ class SearchTool:
         first_look_s: float = FIRST_LOOK_S,
     ) -> None:
         self._workspace = workspace
-        ripgrep = find_ripgrep(environment) if use_ripgrep else None
+        ripgrep = find_ripgrep(environment, workspace.roots) if use_ripgrep else None
         bounds = limits or Limits(file_bytes=workspace.max_text_bytes)
         self._engine = SearchEngine(workspace, environment, processes, bounds, limit_s, ripgrep, first_look_s)
 

@@ -5,38 +5,27 @@ after the check leads nowhere. Only regular files are opened; pipes, devices and
 """
 
 # Calls relative to an open folder, which pathlib has not.
-# ruff: noqa: PTH119, PTH123
+# ruff: noqa: PTH119
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
 
-from agent_core.errors import ToolError
+from agent_core.errors import FileRefused, ToolError
 from agent_core.tools.workspace.exchange import exchange
+from agent_core.untrusted_files import FILE, open_at, open_parent, read_handle, translated
 
-_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 TEMPORARY_MARK = ".loopline-tmp-"
 """Part of the name of a file that is being written; walkers leave such names out."""
-
-_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
-    (stat.S_ISDIR, "a directory"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-    (stat.S_ISLNK, "a symbolic link"),
-)
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -51,15 +40,10 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=16).digest()
 
 
-def kind_of(mode: int) -> str:
-    """What a path is, for a message: "a directory", "a named pipe", …"""
-    return next((name for test, name in _KINDS if test(mode)), "no regular file")
-
-
 def read_file(root: str, relative: str, shown: str, max_bytes: int) -> Snapshot:
     """The whole file; `shown` names it in messages. ToolError: not_found, not_a_file, too_large, unreadable."""
     with _translated(shown):
-        parent = _open_parent(root, relative)
+        parent = open_parent(root, relative)
         try:
             return _read_at(parent, os.path.basename(relative), shown, max_bytes)
         finally:
@@ -86,8 +70,8 @@ class Folder:
         try:
             if folder != self._name:
                 self._close()
-                self._handle, self._name = _open_parent(self._root, relative), folder
-            handle = os.open(name, _FILE, dir_fd=self._handle)
+                self._handle, self._name = open_parent(self._root, relative), folder
+            handle = os.open(name, FILE, dir_fd=self._handle)
         except OSError:
             return None
         try:
@@ -113,7 +97,7 @@ def replace_file(root: str, relative: str, shown: str, data: bytes, base: bytes)
     attributes are kept; another hard link to the file keeps the old content.
     """
     with _translated(shown):
-        parent = _open_parent(root, relative)
+        parent = open_parent(root, relative)
         try:
             name = os.path.basename(relative)
             before = os.stat(name, dir_fd=parent, follow_symlinks=False)
@@ -152,7 +136,7 @@ def _digest_at(parent: int, name: str, shown: str) -> bytes | None:
     """None if there is no regular file any more."""
     try:
         return _read_at(parent, name, shown, _NO_LIMIT).digest
-    except (ToolError, OSError):
+    except (ToolError, FileRefused, OSError):
         return None
 
 
@@ -170,7 +154,7 @@ def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | N
     """
     with _translated(shown):
         folders: list[str] = []
-        parent = _open_parent(root, relative, made=folders)
+        parent = _make_parent(root, relative, folders)
         try:
             name = os.path.basename(relative)
             with _temporary(parent, name, data) as (temporary, handle):
@@ -189,7 +173,7 @@ def create_file(root: str, relative: str, shown: str, data: bytes, mode: int | N
 def remove_file(root: str, relative: str, shown: str, base: bytes) -> None:
     """Delete the file if its content still has the digest `base`; else ToolError `changed`."""
     with _translated(shown):
-        parent = _open_parent(root, relative)
+        parent = open_parent(root, relative)
         try:
             name = os.path.basename(relative)
             if _read_at(parent, name, shown, _NO_LIMIT).digest != base:
@@ -202,9 +186,9 @@ def remove_file(root: str, relative: str, shown: str, base: bytes) -> None:
 def change_mode(root: str, relative: str, shown: str, base: int, mode: int) -> None:
     """Give the file other permission bits if it has those of `base`; else ToolError `changed`."""
     with _translated(shown):
-        parent = _open_parent(root, relative)
+        parent = open_parent(root, relative)
         try:
-            handle = os.open(os.path.basename(relative), _FILE, dir_fd=parent)
+            handle = os.open(os.path.basename(relative), FILE, dir_fd=parent)
             try:
                 if stat.S_IMODE(os.fstat(handle).st_mode) != base:
                     raise changed(shown)
@@ -232,21 +216,17 @@ class _translated:
         return
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if not isinstance(error, OSError):
-            return
-        if error.errno in (errno.ENOENT, errno.ENOTDIR):
-            raise ToolError(f"{self._shown}: no such file", code="not_found") from error
-        if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise ToolError(f"{self._shown}: not a regular file", code="not_a_file") from error
-        reason = os.strerror(error.errno) if error.errno else type(error).__name__
-        raise ToolError(f"{self._shown}: {reason.lower()}", code="unreadable") from error
+        if isinstance(error, OSError):
+            error = translated(error, self._shown)
+        if isinstance(error, FileRefused):
+            raise ToolError(error.message, code=error.code) from error
 
 
 def remove_empty(root: str, folders: Sequence[str]) -> None:
     """Remove folders, innermost first, as long as nothing is in them."""
     for folder in reversed(folders):
         try:
-            parent = _open_parent(root, folder)
+            parent = open_parent(root, folder)
         except OSError:
             return
         try:
@@ -257,52 +237,35 @@ def remove_empty(root: str, folders: Sequence[str]) -> None:
             os.close(parent)
 
 
-def _open_parent(root: str, relative: str, *, made: list[str] | None = None) -> int:
-    """The folder of a path. `made`: missing folders are made and put there."""
-    current = os.open(root, _DIRECTORY)
-    try:
-        parts = relative.split("/")[:-1]
-        for depth, part in enumerate(parts, 1):
-            if made is not None:
-                with suppress(FileExistsError):
-                    os.mkdir(part, dir_fd=current)
-                    made.append("/".join(parts[:depth]))
-            below = os.open(part, _DIRECTORY, dir_fd=current)
-            os.close(current)
-            current = below
-    except BaseException:
-        os.close(current)
-        raise
-    return current
+def _make_parent(root: str, relative: str, made: list[str]) -> int:
+    """The folder of a path; what is missing of it is made and put into `made`."""
+    parts = relative.split("/")[:-1]
+    for depth in range(1, len(parts) + 1):
+        path = "/".join(parts[:depth])
+        parent = open_parent(root, path)
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(parts[depth - 1], dir_fd=parent)
+                made.append(path)
+        finally:
+            os.close(parent)
+    return open_parent(root, relative)
 
 
 def _read_at(parent: int, name: str, shown: str, max_bytes: int) -> Snapshot:
-    found = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if not stat.S_ISREG(found.st_mode):
-        raise ToolError(f"{shown} is {kind_of(found.st_mode)}, not a regular file", code="not_a_file")
-    handle = os.open(name, _FILE, dir_fd=parent)
-    with open(handle, "rb", buffering=0) as file:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode):
-            raise ToolError(f"{shown} is not a regular file", code="not_a_file")
+    handle, status = open_at(parent, name, shown)
+    try:
         if status.st_size > max_bytes:
             raise ToolError(
                 f"{shown} has {status.st_size:,} bytes, the limit is {max_bytes:,}; print a part of it by a command",
                 code="too_large",
             )
-        data = _read_all(file.fileno(), min(max_bytes, _NO_LIMIT), shown)
+        data = read_handle(handle, max_bytes + 1)
+    finally:
+        os.close(handle)
+    if len(data) > max_bytes:
+        raise ToolError(f"{shown} grows while it is read", code="too_large")
     return Snapshot(data, stat.S_IMODE(status.st_mode), digest_of(data))
-
-
-def _read_all(handle: int, max_bytes: int, shown: str) -> bytes:
-    pieces: list[bytes] = []
-    total = 0
-    while piece := os.read(handle, 1 << 20):
-        pieces.append(piece)
-        total += len(piece)
-        if total > max_bytes:
-            raise ToolError(f"{shown} grows while it is read", code="too_large")
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 @contextmanager
@@ -331,7 +294,7 @@ def _keep_attributes(parent: int, name: str, handle: int, before: os.stat_result
     os.fchmod(handle, stat.S_IMODE(before.st_mode))
     if not hasattr(os, "listxattr"):
         return
-    old = os.open(name, _FILE, dir_fd=parent)
+    old = os.open(name, FILE, dir_fd=parent)
     try:
         for attribute in os.listxattr(old):
             with suppress(OSError):

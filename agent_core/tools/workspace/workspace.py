@@ -23,6 +23,7 @@ from agent_core.tools.workspace.changes import Change, Changes
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, closed
 from agent_core.tools.workspace.roots import Location, Roots
 from agent_core.tools.workspace.secret_names import SecretRules
+from agent_core.untrusted_files import kind_of
 
 MAX_TEXT_BYTES = 4_000_000
 """A larger file is neither read nor edited by tools."""
@@ -261,7 +262,7 @@ class Workspace(Roots):
             return None
         if stat.S_ISREG(mode):
             return "file"
-        return "directory" if stat.S_ISDIR(mode) else disk.kind_of(mode)
+        return "directory" if stat.S_ISDIR(mode) else kind_of(mode)
 
     async def _snapshot(self, at: Location) -> disk.Snapshot:
         arguments = (at.root, at.relative or ".", at.shown, self.max_text_bytes)

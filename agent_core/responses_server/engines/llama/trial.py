@@ -18,6 +18,7 @@ from typing import Final
 
 import msgspec
 
+from agent_core import launch
 from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.host import load
 from agent_core.responses_server.engines.llama.settings import LlamaSettings
@@ -39,14 +40,12 @@ class Trial(msgspec.Struct, frozen=True):
 
 async def try_out(path: Path, settings: LlamaSettings, context: int) -> None:
     """Load the model and sample one token, elsewhere. Raises EngineError `engine_unavailable` with the cause."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        __name__,
+    process = await launch.start(
+        launch.own_module(__name__),
+        environment=launch.own_environment(os.environ, GGML_NO_BACKTRACE="1"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "GGML_NO_BACKTRACE": "1"},
     )
     try:
         async with asyncio.timeout(TIMEOUT_S + path.stat().st_size / BYTES_PER_S):

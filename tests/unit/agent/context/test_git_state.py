@@ -68,28 +68,6 @@ async def test_how_far_a_branch_is_from_its_upstream(tmp_path: Path, repository:
     assert state is not None and (state.ahead, state.behind) == (1, 1)
 
 
-async def test_a_hostile_repository_runs_nothing(tmp_path: Path, repository: Path) -> None:
-    """codex and others ran what `.git/config` names: fsmonitor, hooks, filters (ship-safe#207)."""
-    proof, trap = tmp_path / "proof", tmp_path / "trap.sh"
-    trap.write_text(f"#!/bin/sh\ntouch '{proof}'\ncat\n")
-    trap.chmod(0o755)
-    hook = repository / ".git" / "hooks" / "post-index-change"
-    hook.parent.mkdir(exist_ok=True)
-    hook.write_text(trap.read_text())
-    hook.chmod(0o755)
-    git(repository, "config", "core.fsmonitor", str(trap))
-    git(repository, "config", "core.sshCommand", str(trap))
-    git(repository, "config", "core.pager", str(trap))
-    git(repository, "config", "diff.external", str(trap))
-    state = await read_git(repository, ENV)
-    assert state is not None and state.changed is not None
-    git(repository, "-c", "core.fsmonitor=false", "config", "filter.evil.clean", str(trap))
-    (repository / ".gitattributes").write_text("* filter=evil\n")
-    state = await read_git(repository, ENV)
-    assert not proof.exists()
-    assert state is not None and state.changed is None and state.branch == "main"
-
-
 async def test_a_submodule_is_left_alone(tmp_path: Path, repository: Path) -> None:
     inner = tmp_path / "inner"
     inner.mkdir()
@@ -130,6 +108,64 @@ async def test_a_git_that_hangs_or_is_missing_is_done_without(
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(git_state, "LIMIT_S", 0.05)
     started = time.monotonic()
-    assert await read_git(repository, {"PATH": f"{fake.parent}:{os.environ['PATH']}"}) is None
+    for path in (f"{fake.parent}:{os.environ['PATH']}", str(tmp_path)):
+        state = await read_git(repository, {"PATH": path})
+        assert state is not None and state.branch == "main" and state.changed is None and state.unread
     assert time.monotonic() - started < 5
-    assert await read_git(repository, {"PATH": str(tmp_path)}) is None
+
+
+async def test_a_linked_work_tree_and_packed_branches(tmp_path: Path, repository: Path) -> None:
+    git(repository, "branch", "side/way")
+    git(repository, "pack-refs", "--all")
+    git(repository, "worktree", "add", "-q", str(tmp_path / "linked"), "side/way")
+    (tmp_path / "linked" / "kept.py").write_text("x = 3\n")
+    state = await read_git(tmp_path / "linked", ENV)
+    assert state is not None and (state.branch, state.changed) == ("side/way", {"kept.py": ".M"})
+    whole = await read_git(repository, ENV)
+    assert whole is not None and state.commit == whole.commit
+
+
+async def test_a_submodule_knows_its_own_state(tmp_path: Path, repository: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "a").write_text("a\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "x")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    (repository / "sub" / "a").write_text("b\n")
+    state = await read_git(repository / "sub", ENV)
+    assert state is not None and state.changed == {"a": ".M"}
+
+
+async def test_other_ways_that_a_repository_is_kept(tmp_path: Path) -> None:
+    for number, (init, then) in enumerate(
+        [
+            (("--object-format=sha256",), ()),
+            ((), ("update-index", "--split-index")),
+            ((), ("config", "core.fileMode", "false")),
+        ]
+    ):
+        root = tmp_path / str(number)
+        root.mkdir()
+        git(root, "init", "-q", *init)
+        (root / "a").write_text("a\n")
+        git(root, "add", ".")
+        git(root, "commit", "-qm", "x")
+        if then:
+            git(root, *then)
+        (root / "b").write_text("b\n")
+        if "core.fileMode" in then:
+            (root / "a").chmod(0o755)
+        state = await read_git(root, ENV)
+        assert state is not None and state.changed == {"b": "??"}, (init, then)
+
+
+async def test_the_users_own_ignore_file_holds(tmp_path: Path, repository: Path) -> None:
+    (tmp_path / "mine").write_text("new*\n")
+    (tmp_path / "gitconfig").write_text(f"[core]\n\texcludesFile = {tmp_path / 'mine'}\n[core]\n\tfsmonitor = false\n")
+    (repository / ".git" / "info" / "exclude").write_text("*.log\n")
+    (repository / "a.log").write_text("x")
+    state = await read_git(repository, ENV | {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig")})
+    assert state is not None
+    assert state.changed == {"gone.py": ".D", "src/a.py": ".M", "staged.py": "A."}
