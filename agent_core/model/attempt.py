@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from agent_core.model.port import CallRequest
 from agent_core.model.reply import Reply
 from agent_core.model.request import Fields
@@ -69,3 +71,13 @@ class Call:
     @property
     def response_id(self) -> str | None:
         return None if self._reply is None else self._reply.response_id
+
+    def leave_behind(self) -> None:
+        """The attempt is over: its way remembers whose late events may still come."""
+        if self._reply is not None:
+            self.way.leave_behind(self._reply.item_ids)
+
+    @property
+    def oddities(self) -> Collection[str]:
+        """Of the present attempt's stream, by name."""
+        return () if self._reply is None else self._reply.oddities

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from agent_core.errors import ConnectionLost, LooplineError
 from agent_core.model.request import Fields, http_body
@@ -20,6 +20,7 @@ class HttpWay:
     kind: TransportKind = "http"
     connection: str | None = None
     lane: str | None = None
+    earlier_items: Collection[str] = ()  # an answer holds nothing but its own response
 
     def __init__(self, shared: Shared) -> None:
         self._settings, self._clock, self._shared = shared.settings, shared.clock, shared
@@ -54,7 +55,10 @@ class HttpWay:
         return  # what follows a response in its own answer concerns nobody
 
     def claims(self, response_id: str | None) -> bool:
-        return True  # an answer holds nothing but its own response
+        return True
+
+    def leave_behind(self, item_ids: Iterable[str]) -> None:
+        return
 
     def running(self) -> None:
         return  # nobody continues a response over HTTP

@@ -1,12 +1,12 @@
 """Reads one attempt's events: what the agent sees of them, and how the attempt ended.
 
 Owns the response's event order (`ResponseStream`) and hands deltas on as they come. A frame that is no event raises
-WireError, an event out of order ProtocolError: the attempt is then void.
+WireError, a contradiction ProtocolError: the attempt is then void.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +22,8 @@ from agent_core.model.port import (
     Usage,
 )
 from agent_core.model.timing import CallTimer, Channel
-from agent_core.protocol.response_stream import TERMINAL, ResponseStream
+from agent_core.protocol.reconcile import FOREIGN
+from agent_core.protocol.response_stream import TERMINAL, Kind, ResponseStream
 from agent_core.telemetry.rollup.usage import TokenUsage, normalise_usage
 from agent_core.wire import events as wire
 from agent_core.wire.errors import to_exception
@@ -72,11 +73,18 @@ _ending: Final = msgspec.json.Decoder(_Ending)
 
 class Reply:
     """One attempt. `claims` tells whether an event with a response id (or none) belongs to it or is an earlier tail;
-    `running` is told once the response runs."""
+    `running` is told once the response runs; `earlier`: see `ResponseStream`."""
 
-    def __init__(self, timer: CallTimer, claims: Callable[[str | None], bool], running: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        timer: CallTimer,
+        claims: Callable[[str | None], bool],
+        running: Callable[[], None],
+        *,
+        earlier: Collection[str] = (),
+    ) -> None:
         self._timer, self._claims, self._running = timer, claims, running
-        self._stream = ResponseStream()
+        self._stream = ResponseStream(earlier)
         self.usage: TokenUsage | None = None
         """As the service told it, None if it did not."""
         self.failure: LooplineError | None = None
@@ -94,15 +102,28 @@ class Reply:
     def response_id(self) -> str | None:
         return self._stream.response_id
 
+    @property
+    def item_ids(self) -> set[str]:
+        return self._stream.item_ids
+
     def read(self, data: bytes) -> CallItem | None:
         """Take one frame; what the agent sees of it, None for nothing. Raises WireError and ProtocolError."""
         event: Any = wire.read_event(data)
         delta = DELTAS.get(type(event))
         if delta is not None:
-            self._stream.feed(event)
+            before = self._stream.begun
+            if self._stream.feed(event) is Kind.ASIDE:
+                return None
+            if not before:
+                self._timer.event()
             self._timer.delta(delta[0], len(event.delta))
             return delta[1](event)
         return self._read_other(event, data)
+
+    @property
+    def oddities(self) -> Collection[str]:
+        """Names of what was strange and did no harm."""
+        return self._stream.oddities
 
     def status(self) -> str:
         """The response's own status after its end: completed, incomplete or cancelled."""
@@ -137,6 +158,7 @@ class Reply:
     def _read_other(self, event: wire.ServerEvent, data: bytes) -> CallItem | None:
         response = getattr(event, "response", None)
         if response is not None and not self._claims(response.id or None):
+            self._stream.note(FOREIGN)
             return None
         before = self._stream.begun
         kind = self._stream.feed(event)
@@ -144,6 +166,8 @@ class Reply:
             self._timer.event()
         if kind in TERMINAL:
             self._end(event, data)
+        elif kind is Kind.ASIDE and not isinstance(event, wire.WebsocketTiming):
+            return None
         elif isinstance(event, wire.OutputItemAdded):
             head = _head(bytes(event.item))
             return ItemStarted(head.id or "", head.type, head.name)

@@ -150,7 +150,7 @@ class Lane:
             )
 
         await way.send(data, left)
-        call.reply = Reply(timer, way.claims, way.running)
+        call.reply = Reply(timer, way.claims, way.running, earlier=way.earlier_items)
         return CallStarted(timer.attempts, plan.reuse, way.kind, back=way is self._socket and self._shared.on_probation)
 
     async def _finish(self, call: Call) -> CallResult:
@@ -162,6 +162,7 @@ class Lane:
         if call.warmup and items:
             raise ServiceError("the service sampled a warm-up", code="warmup_sampled")
         response_id = reply.response_id or ""
+        call.leave_behind()
         await call.way.succeeded(response_id, call.fields, request.items, call.count, items)
         if call.way is self._socket:
             self._shared.works_again()
@@ -174,6 +175,7 @@ class Lane:
             response_id=response_id or None,
             usage=reply.usage,
             finish_reason=finish_reason,
+            oddities=reply.oddities,
         )
         return CallResult(
             response_id=response_id,
@@ -192,6 +194,7 @@ class Lane:
         """Settle a failed attempt and decide how to go on. Raises `error` where there is nothing to try."""
         way = call.way
         on_lane = way.lane is not None
+        call.leave_behind()
         await way.failed(error, ended=call.ended, begun=call.begun)
         decision = decide(
             Failure(
@@ -216,7 +219,13 @@ class Lane:
             call.done = True
             if not call.warmup or call.timer.attempts:
                 # A warm-up that never left is no call; why it did not leave shows in the first one.
-                call.timer.ended("failed", call.timer.timing(), response_id=call.response_id, error=error)
+                call.timer.ended(
+                    "failed",
+                    call.timer.timing(),
+                    response_id=call.response_id,
+                    error=error,
+                    oddities=call.oddities,
+                )
             raise error
         return decision
 
@@ -225,8 +234,9 @@ class Lane:
         if call.done:
             return
         call.done = True
+        call.leave_behind()
         call.way.abandon()
-        call.timer.ended("cancelled", call.timer.timing(), response_id=call.response_id)
+        call.timer.ended("cancelled", call.timer.timing(), response_id=call.response_id, oddities=call.oddities)
 
     def _way(self, *, http_only: bool) -> Way:
         return self._http if http_only or self._shared.prefers_http() else self._socket

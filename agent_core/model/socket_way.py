@@ -7,7 +7,7 @@ is possible when, `protocol.chain` what can be continued. The default lane has n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from agent_core.clock import Clock
 from agent_core.errors import (
@@ -115,6 +115,13 @@ class SocketWay:
 
     def claims(self, response_id: str | None) -> bool:
         return self._line is not None and self._state.claims(response_id)
+
+    @property
+    def earlier_items(self) -> Collection[str]:
+        return self._state.earlier_items
+
+    def leave_behind(self, item_ids: Iterable[str]) -> None:
+        self._state.leave_behind(item_ids)
 
     def running(self) -> None:
         self._fork_begun()

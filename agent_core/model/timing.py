@@ -8,7 +8,7 @@ it (`responsesapi.websocket_timing`, as openai/codex reads it), else first to la
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Literal
 
 from agent_core.clock import Clock
@@ -144,6 +144,7 @@ class CallTimer:
         usage: TokenUsage | None = None,
         finish_reason: str | None = None,
         error: LooplineError | None = None,
+        oddities: Collection[str] = (),
     ) -> None:
         """The call is over, whichever way."""
         self._pace.learn(self._chars, usage)
@@ -168,6 +169,7 @@ class CallTimer:
                 error_code=None if error is None else error.code,
                 service_stages_ms=stages or None,
                 chunk_gaps=self._gaps.to_buckets() or None,
+                oddities=sorted(oddities) or None,
                 **self._ids,
             )
         )

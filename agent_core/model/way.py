@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from agent_core.errors import LooplineError
@@ -54,6 +54,13 @@ class Way(Protocol):
 
     def claims(self, response_id: str | None) -> bool:
         """Whether an event that names this response (None: none) belongs to the request under way."""
+
+    @property
+    def earlier_items(self) -> Collection[str]:
+        """Ids of items of earlier responses whose events may still come on this way."""
+
+    def leave_behind(self, item_ids: Iterable[str]) -> None:
+        """The items of the request that is over now; before `succeeded`, `failed` or `abandon`."""
 
     def running(self) -> None:
         """The response of the request under way has begun at the service (`response.in_progress`)."""

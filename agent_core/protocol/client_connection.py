@@ -14,6 +14,7 @@ feeds inputs, and does what the returned `Effect` says.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Final
 
@@ -102,9 +103,11 @@ class ClientConnection:
     def __init__(self) -> None:
         self.state = State.IDLE
         self.response_id: str | None = None
-        """Id of the response that the present call runs, None until its first event."""
+        """Id of the response that the present call runs, None until its first event; the last of several ids."""
+        self._earlier: list[str] = []
         self.opened_ns: int | None = None
         self._ended: deque[str] = deque(maxlen=KEPT_IDS)
+        self._items: deque[str] = deque(maxlen=8 * KEPT_IDS)
 
     def feed(self, event: Input) -> Effect:
         """Apply one input. Raises ProtocolError where the table has no row; the state is then unchanged."""
@@ -112,7 +115,8 @@ class ClientConnection:
         if row is None:
             raise ProtocolError(f"{event.value} is not possible while {self.state.value}")
         if self.response_id is not None and row[0] not in (State.IN_FLIGHT, State.DRAINING):
-            self._ended.append(self.response_id)
+            self._ended.extend([*self._earlier, self.response_id])
+            self._earlier.clear()
             self.response_id = None
         self.state = row[0]
         return row[1]
@@ -125,10 +129,20 @@ class ClientConnection:
         """Time since the handshake, 0 before it."""
         return 0 if self.opened_ns is None else now_ns - self.opened_ns
 
+    def leave_behind(self, item_ids: Iterable[str]) -> None:
+        """The items of a call that is over: late events may still name them."""
+        self._items.extend(item_ids)
+
+    @property
+    def earlier_items(self) -> Collection[str]:
+        """Ids of the last items that ended calls left behind."""
+        return frozenset(self._items)
+
     def claims(self, response_id: str | None) -> bool:
         """Whether an event that names `response_id` (None: it names none) belongs to the call that runs now.
 
-        The first id seen after a send becomes the call's own. False = stale: an earlier response's tail.
+        An id first seen after a send is the call's own; gateways give a response several. False = stale: an earlier
+        response's tail.
         """
         if self.state not in (State.IN_FLIGHT, State.DRAINING):
             return False
@@ -136,6 +150,7 @@ class ClientConnection:
             return True
         if response_id in self._ended:
             return False
-        if self.response_id is None:
-            self.response_id = response_id
+        if self.response_id is not None and len(self._earlier) < KEPT_IDS:
+            self._earlier.append(self.response_id)
+        self.response_id = response_id
         return True

@@ -108,6 +108,8 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
     """Gaps between deltas as buckets of `sketch.Sketch(GAP_ERROR)`, in ms; None without two deltas."""
     clamped: int = 0
     """Negative durations that the source set to 0 while it measured."""
+    oddities: list[str] | None = None
+    """Names of what was strange in the stream and did no harm (`protocol.response_stream`), each once."""
 
 
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):

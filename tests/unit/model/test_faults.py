@@ -124,26 +124,6 @@ async def no_object(peer: Peer) -> None:
     await peer.left()
 
 
-async def duplicate(peer: Peer) -> None:
-    await peer.send(*BEGUN, BEGUN[-1])
-    await peer.left()
-
-
-async def gap(peer: Peer) -> None:
-    await peer.send(*SECOND[:5], *SECOND[6:])
-    await peer.left()
-
-
-async def second_created(peer: Peer) -> None:
-    await peer.send(*BEGUN, SECOND[0])
-    await peer.left()
-
-
-async def anothers_end(peer: Peer) -> None:
-    await peer.send(*BEGUN, {"type": "response.completed", "response": make.response("resp_x", "completed")})
-    await peer.left()
-
-
 @pytest.mark.parametrize(
     "how",
     [
@@ -154,10 +134,6 @@ async def anothers_end(peer: Peer) -> None:
         garbage,
         broken_text,
         no_object,
-        duplicate,
-        gap,
-        second_created,
-        anothers_end,
     ],
 )
 async def test_a_response_that_breaks_off_is_void_and_asked_for_again_in_full(
