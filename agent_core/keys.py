@@ -86,8 +86,10 @@ class Keys:
             return {}
         except OSError as error:
             raise StateError(f"cannot read {self._file}: {error.strerror}") from error
-        except msgspec.MsgspecError as error:
-            raise StateError(f"{self._file} is damaged", hint="remove it and set the keys again") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StateError(
+                f"{self._file} is damaged", hint="move it away and set the keys again: loopline auth set NAME"
+            ) from error
 
     def _write(self, kept: Mapping[str, str]) -> None:
         temporary = self._file.with_name(f"{self._file.name}.{os.getpid()}")

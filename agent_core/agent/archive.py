@@ -32,6 +32,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
     host_pid: int | None = None
     problem: str = ""
+    damaged: int = 0
+    """Lines of its file that can't be read and are left out."""
 
 
 class Archive:
@@ -117,6 +119,7 @@ class Archive:
             items=len(history.items),
             status="" if last is None else "running" if last.status == "started" and pid else _ended(last.status),
             host_pid=pid,
+            damaged=len(history.damaged),
         )
 
 

@@ -1,9 +1,11 @@
 """The session's history: an append-only log of items, in memory and on disk, that can always rebuild a full input.
 
-One file per session, JSON lines: a `session` header, then `item` and `turn` records in the order they happened. A
-record is written before its effect is acted on, in one `write`, so a killed process leaves whole lines and at most one
-torn last line, which loading cuts off. A `compacted` record starts the context anew: what is before it stays in the
-file and is sent no more. The `History` owns its file; only the hosting process writes it.
+One file per session, JSON lines with checksums: a `session` header, then `item` and `turn` records in the order they
+happened. A record is written before its effect is acted on, in one `write`, so a killed process leaves whole lines and
+at most one torn last line, which loading cuts off. A damaged line costs itself: it stays where it is, is left out, and
+a `note` says so; a record of a kind that this version does not know is passed over. A `compacted` record starts the
+context anew: what is before it stays in the file and is sent no more. The `History` owns its file; only the hosting
+process writes it.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.calls import item_type
+from agent_core.agent.mending import mended
+from agent_core.agent.record_lines import Line, parted, sealed
+from agent_core.clock import rfc3339
 from agent_core.errors import StateError
 from agent_core.protocol.item_log import Items
 
@@ -58,20 +63,37 @@ class TitleRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", t
     title: str
 
 
-Record = SessionHeader | ItemRecord | TurnRecord | CompactedRecord | TitleRecord
+class NoteRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="note"):
+    """Something that a person is to know of this file. `lines`: the damaged lines it tells of."""
+
+    text: str
+    lines: tuple[int, ...] = ()
+
+
+Record = SessionHeader | ItemRecord | TurnRecord | CompactedRecord | TitleRecord | NoteRecord
+
+
+class _Kind(msgspec.Struct):
+    kind: str
+
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_kind_decoder = msgspec.json.Decoder(_Kind)
+_KINDS = frozenset(str(kind.__struct_config__.tag) for kind in Record.__args__)
 
 
 class History:
     """`items` is the conversation so far, oldest first, with the context from `items.start` on; `turn_of` the turn of
-    each item ("" unknown); `turns` the records of turns; `title` "" until one is given."""
+    each item ("" unknown); `turns` the records of turns; `title` "" until one is given; `notes` what the file says of
+    itself, `damaged` the numbers of the lines that are left out."""
 
     def __init__(self, path: Path, header: SessionHeader) -> None:
         self.path, self.header = path, header
         self.turns: list[TurnRecord] = []
         self.title = ""
+        self.notes: list[NoteRecord] = []
+        self.damaged: list[int] = []
         self.items = Items()
         self.turn_of: list[str] = []
         self._fd: int | None = None
@@ -95,10 +117,13 @@ class History:
 
     @classmethod
     def load(cls, path: Path) -> History:
-        """Read a session back and open it for appending; a torn last line is cut off. Raises StateError."""
+        """Read a session back and open it for appending; a torn last line is cut off. What is found damaged for the
+        first time gets a note. Raises StateError."""
         history = cls.read(path)
         history._fd = os.open(path, os.O_WRONLY | os.O_APPEND)
         os.ftruncate(history._fd, history._whole_bytes)
+        if note := history._note_of_damage():
+            history.append_record(note)
         return history
 
     @classmethod
@@ -113,21 +138,25 @@ class History:
         except OSError as error:
             raise StateError(f"cannot read {path}: {error.strerror}", code="state_unreadable") from error
         whole = data.rfind(b"\n") + 1
-        records = [cls._decode(path, number, line) for number, line in enumerate(data[:whole].splitlines(), 1)]
-        if not records or not isinstance(records[0], SessionHeader):
-            raise StateError(f"{path}: the first line is no session header", code="state_damaged")
-        history = cls(path, records[0])
-        for record in records[1:]:
-            history._remember(record)
+        lines = [(line.number, _record(line)) for line in parted(data[:whole])]
+        records = [record for _, record in lines if record is not None]
+        header = next((record for record in records if isinstance(record, SessionHeader)), None)
+        if header is None and not any(isinstance(record, ItemRecord | CompactedRecord) for record in records):
+            raise StateError(
+                f"{path}: holds no session that can be read",
+                code="state_damaged",
+                hint=f"`loopline sessions delete {path.stem}` removes it",
+            )
+        history = cls(path, header or _lost_header(path))
+        for number, record in lines:
+            if record is None:
+                history._leave_out(number)
+            elif record is not _PASSED_OVER:
+                history._remember(record)
+        if history.damaged:
+            history._mend()
         history._whole_bytes = whole
         return history
-
-    @staticmethod
-    def _decode(path: Path, number: int, line: bytes) -> Record:
-        try:
-            return _decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise StateError(f"{path}: line {number} is damaged ({error})", code="state_damaged") from None
 
     def append(self, items: Iterable[bytes], turn: str | None = None) -> None:
         """Add encoded items (one JSON object each): first to the file, then to memory. Raises StateError.
@@ -153,7 +182,7 @@ class History:
         """Record that a turn started or ended. Raises StateError."""
         self.append_record(TurnRecord(turn=turn, status=status, text=text))
 
-    def append_record(self, record: TurnRecord | TitleRecord) -> None:
+    def append_record(self, record: TurnRecord | TitleRecord | NoteRecord) -> None:
         """Raises StateError."""
         self._write(record)
         self._remember(record)
@@ -163,9 +192,42 @@ class History:
             os.close(self._fd)
             self._fd = None
 
+    def _leave_out(self, number: int) -> None:
+        """A line is damaged. Reasoning right before it led to what is lost; a service refuses it alone."""
+        if number not in self.damaged:
+            self.damaged.append(number)
+        while len(self.items) and item_type(self.items.raw(len(self.items) - 1)[0]) == "reasoning":
+            self._use(self.items.raw(0)[:-1])
+            self.turn_of.pop()
+
+    def _mend(self) -> None:
+        start = self.items.start
+        self._use([*self.items.raw(0)[:start], *mended(self.items.raw(start))])
+
+    def _use(self, items: Sequence[bytes]) -> None:
+        start, self.items = self.items.start, Items(items)
+        self.items.start = min(start, len(items))
+
+    def told(self) -> list[str]:
+        """What a person is to know of this file, whether or not it is written in it yet."""
+        new = self._note_of_damage()
+        return [note.text for note in (*self.notes, *([new] if new else ()))]
+
+    def _note_of_damage(self) -> NoteRecord | None:
+        """What to say of the damaged lines that no note tells of yet."""
+        told = {number for note in self.notes for number in note.lines}
+        new = [number for number in self.damaged if number not in told]
+        if not new:
+            return None
+        lines = f"line {new[0]} is" if len(new) == 1 else f"lines {', '.join(map(str, new[:20]))} are"
+        text = f"{self.path}: {lines} damaged and left out of this session; the rest is here, the file keeps all"
+        return NoteRecord(text=text, lines=tuple(new))
+
     def _remember(self, record: Record) -> None:
         if isinstance(record, ItemRecord):
             self._add(bytes(record.item), record.turn)
+        elif isinstance(record, NoteRecord):
+            self.notes.append(record)
         elif isinstance(record, CompactedRecord):
             self._replace([bytes(item) for item in record.items], record.turn)
         elif isinstance(record, TurnRecord):
@@ -188,13 +250,35 @@ class History:
     def _write(self, *records: Record) -> None:
         if self._fd is None:
             raise StateError(f"{self.path} is closed", code="state_closed")
-        data = b"".join(_encoder.encode(record) + b"\n" for record in records)
+        data = b"".join(sealed(_encoder.encode(record)) for record in records)
         try:
             written = os.write(self._fd, data)
         except OSError as error:
             raise StateError(f"cannot write {self.path}: {error.strerror}", code="state_unwritable") from error
         if written != len(data):
             raise StateError(f"cannot write {self.path}: the disk is full", code="state_unwritable")
+
+
+def _record(line: Line) -> Record | None:
+    """None: damaged. `_PASSED_OVER`: of a kind that this version does not know."""
+    if line.record is None:
+        return None
+    try:
+        return _decoder.decode(line.record)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        pass
+    try:
+        return _PASSED_OVER if _kind_decoder.decode(line.record).kind not in _KINDS else None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+_PASSED_OVER = NoteRecord(text="")
+
+
+def _lost_header(path: Path) -> SessionHeader:
+    """What stands in for a header that is lost: the session is then opened where its user says."""
+    return SessionHeader(id=path.stem, created=rfc3339(path.stat().st_mtime_ns), roots=(), model="")
 
 
 def _one_line(item: bytes) -> bytes:

@@ -44,6 +44,8 @@ def list_sessions(*, json: bool) -> None:
 def show_session(session: str) -> None:
     history = _archive().load(session)
     console = make_console()
+    for note in history.told():
+        console.print(f"! {clean(note)}", markup=False, highlight=False, soft_wrap=True)
     for raw in history.items.raw(0):
         item = msgspec.json.decode(raw)
         kind = item.get("type", "")
@@ -76,4 +78,6 @@ def _archive() -> Archive:
 def _state(entry: Entry) -> str:
     if entry.problem:
         return "damaged"
+    if entry.damaged:
+        return f"{entry.status or UNKNOWN}, {entry.damaged} damaged line{'s' if entry.damaged > 1 else ''} left out"
     return f"{entry.status or UNKNOWN}{f' (process {entry.host_pid})' if entry.host_pid else ''}"

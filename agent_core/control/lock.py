@@ -108,5 +108,5 @@ def _take(path: Path) -> int:
 def _read(fd: int) -> Holder | None:
     try:
         return msgspec.json.decode(os.pread(fd, 4096, 0), type=Holder)
-    except (msgspec.DecodeError, OSError):
+    except (msgspec.DecodeError, UnicodeDecodeError, OSError):
         return None

@@ -27,7 +27,12 @@ def read_header(folder: Path, session: str) -> SessionHeader:
 
 
 def roots_of(header: SessionHeader) -> tuple[Path, ...]:
-    """The folders that the session worked in. Raises UsageError if one is gone."""
+    """The folders that the session worked in. Raises UsageError if one is gone, or if the file lost them."""
+    if not header.roots and not header.model:
+        raise UsageError(
+            "the first line of the session's file is damaged: its folders are lost",
+            hint="name the folder with --workspace",
+        )
     roots = tuple(map(Path, header.roots))
     for root in roots:
         if not root.is_dir():

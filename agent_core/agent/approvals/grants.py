@@ -1,16 +1,22 @@
 """What a user allowed for good in a session: keyed by root, tool and the command in its normal form.
 
 Kept in a file beside the session's history, so that a session that is taken up again does not ask anew. A file that
-can't be read allows nothing, one that can't be written is no error: the grant then holds for this process.
+can't be read, and a damaged line of it, allows nothing; one that can't be written is no error: the grant then holds for
+this process.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+
+from agent_core.agent.record_lines import parted, sealed
+
+log = logging.getLogger(__name__)
 
 
 class _Grant(msgspec.Struct, frozen=True):
@@ -36,7 +42,7 @@ class Grants:
         self._held.add(grant)
         if self._path is not None:
             with suppress(OSError):
-                self._append(self._path, msgspec.json.encode(grant) + b"\n")
+                self._append(self._path, sealed(msgspec.json.encode(grant)))
 
     def _append(self, path: Path, line: bytes) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -48,11 +54,14 @@ class Grants:
 
 def _read(path: Path) -> list[_Grant]:
     try:
-        lines = path.read_bytes().splitlines()
+        data = path.read_bytes()
     except OSError:
         return []
     found: list[_Grant] = []
-    for line in lines:
+    for line in parted(data):
+        if line.record is None:
+            log.warning("%s: line %d is damaged; what it allowed is asked anew", path, line.number)
+            continue
         with suppress(msgspec.MsgspecError):
-            found.append(msgspec.json.decode(line, type=_Grant))
+            found.append(msgspec.json.decode(line.record, type=_Grant))
     return found

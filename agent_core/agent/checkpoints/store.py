@@ -16,6 +16,8 @@ from pathlib import Path
 
 import msgspec
 
+from agent_core.agent.record_lines import parted, sealed
+
 MAX_OBJECT_BYTES = 4_000_000
 SHARE = 0.5
 """Part of the room that one session may fill."""
@@ -145,7 +147,7 @@ class Store:
     def _write(self, record: Record | _Object) -> None:
         if self._log >= 0:
             with suppress(OSError):
-                os.write(self._log, msgspec.json.encode(record) + b"\n")
+                os.write(self._log, sealed(msgspec.json.encode(record)))
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -197,16 +199,22 @@ class Store:
 
 
 def read_log(data: bytes, pack_bytes: int) -> tuple[list[Record], dict[str, tuple[int, int]]]:
-    """What whole lines of a log say: the records, and where contents are in a pack of that size (offset, bytes)."""
+    """What whole lines of a log say: the records, and where contents are in a pack of that size (offset, bytes). Of a
+    damaged line it can't be known what it was of, so that each turn is told to be covered in part."""
     records: list[Record] = []
     objects: dict[str, tuple[int, int]] = {}
-    for line in data.splitlines():
+    damaged = 0
+    for line in parted(data):
+        damaged += line.record is None
         with suppress(msgspec.MsgspecError):
-            record = _decoder.decode(line)
+            record = _decoder.decode(line.record or b"")
             if not isinstance(record, _Object):
                 records.append(record)
             elif record.start + record.size <= pack_bytes:
                 objects[record.digest] = (record.start, record.size)
+    if damaged:
+        what = f"{damaged} damaged record{'s' if damaged > 1 else ''} of the session's checkpoints"
+        records += [NotCovered(turn=turn, what=what) for turn in dict.fromkeys(filter(None, map(_of, records)))]
     return records, objects
 
 

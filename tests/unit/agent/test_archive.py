@@ -41,7 +41,7 @@ def test_sessions_are_listed_newest_first_with_how_they_stand(tmp_path: Path) ->
     assert (entries["sess_a"].turns, entries["sess_a"].status, entries["sess_a"].items) == (2, "failed", 2)
     assert (entries["sess_b"].status, entries["sess_b"].host_pid) == ("interrupted", None)
     assert entries["sess_c"].status == "" and entries["sess_c"].roots == ("/w",)
-    assert "line 1" in entries["sess_d"].problem
+    assert "sess_d.jsonl: holds no session" in entries["sess_d"].problem
     lock = held(tmp_path, "sess_b")
     try:
         (hosted,) = [entry for entry in Archive(tmp_path).entries() if entry.id == "sess_b"]
