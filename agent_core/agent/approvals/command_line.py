@@ -1,377 +1,239 @@
-"""Reads command lines as bash would: segments of words and what stands between them. Pure; nothing is run.
+"""What a command line would really start: wrappers taken off, code inside arguments found. Pure.
 
-A subset of the grammar of bash(1): lists (`;`, `&`, `&&`, `||`, newline), pipelines, quotes, redirections,
-here-documents, groups and subshells. What goes beyond it is named in `Script.unclear`, and no rule may cover such a
-command. Commands inside substitutions are read too, so that a deny rule finds them.
+Each segment gives one or more invocations. Wrappers (`env`, `timeout`, `xargs`, `bash -c`, …) give the command that
+they start; `find -exec` gives both. What no rule may cover (code in an argument or on the input of an interpreter,
+options that come out of a variable) is named in `CommandLine.unclear`.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
-_BREAKS = frozenset(" \t\n;&|<>()")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\[[^\]]*\])?\+?=")
-_SUBSCRIPT = re.compile(r"[A-Za-z_]\w*\[")
-_BRACES = re.compile(r"\{[^{}]*(,|\.\.)")
-_REDIRECT = re.compile(r"(\d*|\{[A-Za-z_]\w*\})(&>>|&>|<<<|<<-|<<|<>|<&|<|>>|>\||>&|>)")
-_SEPARATOR = re.compile(r"&&|\|\||\|&|;;&|;;|;&|[;&|\n]")
-_COMPOUND = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "select",
-        "function",
-        "coproc",
-        "in",
-        "[[",
-    ]
+from agent_core.agent.approvals.builtins import builtin_reason, settings_reason
+from agent_core.agent.approvals.invocations import INLINE_CODE, PLACEHOLDER, Invocation, unwrap
+from agent_core.agent.approvals.programs import (
+    FIND_ACTS,
+    FIND_STARTS,
+    LIKE_BASH,
+    SHELL_OPTIONS,
+    SHELLS,
+    STARTS_OTHERS,
+    has_code,
 )
-_TRANSPARENT = frozenset({"!", "{", "}", "time"})
-_ANSI = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
-_MAX_DEPTH = 20
-MAX_CHARACTERS = 100_000
+from agent_core.agent.approvals.reading import TOO_LONG, Reading, Redirect, Segment, read_shell
+from agent_core.agent.approvals.words import Word
 
-SUBSTITUTION = "command substitution"
-PROCESS_SUBSTITUTION = "process substitution"
-COMPOUND = "a compound statement"
-FUNCTION = "a function definition"
-PARTS = "quotes or brackets that do not close"
-TOO_LONG = "a command too long to read"
+EVAL = "eval"
+OPEN_PROGRAM = "a program that is not named"
+OPEN_OPTIONS = "options that are not written out"
+ACTING_FIND = "find that changes files"
 
-
-class Word(msgspec.Struct, frozen=True):
-    """A word without its quotes. `open`: the shell puts something into it that can't be known from here (a variable,
-    braces). `glob`: it may stand for names of files. `bare`: nothing of it was quoted."""
-
-    text: str
-    open: bool = False
-    glob: bool = False
-    bare: bool = True
+_MAX_DEPTH = 8
+_ALWAYS_CODE = frozenset({"eval", "trap", "alias"})
 
 
-class Redirect(msgspec.Struct, frozen=True):
-    """`operator` as written, without the number of the descriptor. `body`: the text of a here-document or -string."""
+class Part(msgspec.Struct, frozen=True):
+    """A segment as a whole: `written` as it stands, `steps` what it starts. `key` as in `CommandLine`, for it alone;
+    "" for what `find` starts."""
 
-    operator: str
-    target: Word
-    body: str | None = None
-
-
-class Segment(msgspec.Struct, frozen=True):
-    """One simple command. `after` is the operator behind it, "" at the end."""
-
-    words: tuple[Word, ...]
-    redirects: tuple[Redirect, ...] = ()
-    after: str = ""
-
-    @property
-    def argv(self) -> tuple[str, ...]:
-        return tuple(word.text for word in self.words)
+    written: Invocation
+    steps: tuple[Invocation, ...]
+    key: str = ""
 
 
-class Script(msgspec.Struct, frozen=True):
-    """A command line. `inner` are the commands inside substitutions; `unclear` says, each once, what no rule covers."""
+class CommandLine(msgspec.Struct, frozen=True):
+    """`parts` must all be covered by rules. `hidden` are invocations inside substitutions and code: deny rules see
+    them. `moves`: the folder changes on the way."""
 
-    segments: tuple[Segment, ...]
-    inner: tuple[Segment, ...] = ()
-    unclear: tuple[str, ...] = ()
+    parts: tuple[Part, ...]
+    hidden: tuple[Invocation, ...]
+    redirects: tuple[Redirect, ...]
+    unclear: tuple[str, ...]
+    moves: bool
+    key: str
 
-
-class _Unread(Exception):
-    """The text ends inside a quote or bracket."""
-
-
-def read_script(text: str, depth: int = 0) -> Script:
-    """Never raises; what can't be read to its end is unclear, with the segments up to there."""
-    if len(text) > MAX_CHARACTERS or depth > _MAX_DEPTH:
-        return Script((), (), (TOO_LONG,))
-    reader = _Reader(text, depth)
-    try:
-        reader.read("")
-    except _Unread:
-        reader.note(PARTS)
-    return reader.script()
+    def steps(self) -> Iterable[Invocation]:
+        for part in self.parts:
+            yield part.written
+            yield from part.steps
+        yield from self.hidden
 
 
-def is_assignment(word: Word) -> bool:
-    """Whether the word sets a variable where it stands before a program."""
-    return _ASSIGNMENT.match(word.text) is not None
+@lru_cache(maxsize=32)
+def command_line_of(command: str) -> CommandLine:
+    """Never raises. `key` is the command in one normal form: equal for commands that differ in quotes and blanks."""
+    reading = read_shell(command)
+    finder = _Finder()
+    finder.unclear |= dict.fromkeys(reading.unclear)
+    parts = [finder.part(segment) for segment in reading.segments]
+    finder.hide(reading.inner)
+    parts = [part for part in (*parts, *finder.found) if part.steps]
+    names = {step.words[0].text for part in parts for step in part.steps if step.words}
+    return CommandLine(
+        parts=tuple(parts),
+        hidden=tuple(finder.hidden),
+        redirects=tuple(finder.redirects),
+        unclear=tuple(finder.unclear),
+        moves=finder.moves or bool(names & {"cd", "pushd", "popd"}),
+        key=_key(command, reading),
+    )
 
 
-class _Reader:
-    def __init__(self, text: str, depth: int) -> None:
-        self._text, self._at, self._depth = text, 0, depth
-        self._segments: list[Segment] = []
-        self._inner: list[Segment] = []
-        self._unclear: dict[str, None] = {}
-        self._words: list[Word] = []
-        self._redirects: list[Redirect] = []
-        self._waiting: list[tuple[int, str, bool, bool]] = []
-        self._timed = False
+def _key(command: str, reading: Reading) -> str:
+    """What could not be read is never kept, and is its own key."""
+    if reading.unclear:
+        return command
+    shape = [_shape(item) if isinstance(item, Segment) else item for item in reading.shape]
+    return msgspec.json.encode(shape).decode()
 
-    def note(self, reason: str) -> None:
-        self._unclear[reason] = None
 
-    def script(self) -> Script:
-        if self._words or self._redirects:
-            self._end_segment("")
-        return Script(tuple(self._segments), tuple(self._inner), tuple(self._unclear))
+def _shape(segment: Segment) -> list[object]:
+    """Words that only a shell would fill in differ from the same text in quotes."""
+    return [
+        [[word.text, word.open, word.glob] for word in segment.settings],
+        [[word.text, word.open, word.glob] for word in segment.words],
+        [[r.operator, r.target.text, r.target.open, r.body] for r in segment.redirects],
+    ]
 
-    def read(self, end: str) -> None:
-        """Read segments up to the bracket `end`, or the end of the text for ""."""
-        text = self._text
-        while self._at < len(text):
-            char = text[self._at]
-            if char in " \t" or text.startswith("\\\n", self._at):
-                self._at += 1 if char in " \t" else 2
-            elif char == "#":
-                stop = text.find("\n", self._at)
-                self._at = len(text) if stop < 0 else stop
-            elif char == ")":
-                if end != ")":
-                    raise _Unread
-                self._at += 1
-                self._end_segment("")
-                return
-            elif char == "(":
-                self._bracket()
-            elif text[self._at : self._at + 2] in ("<(", ">("):
-                self.note(PROCESS_SUBSTITUTION)
-                self._at += 2
-                self._substitution()
-                self._words.append(Word("<(…)", open=True))
-            elif match := _REDIRECT.match(text, self._at):
-                self._redirect(match)
-            elif match := _SEPARATOR.match(text, self._at):
-                self._at = match.end()
-                self._end_segment(match.group())
-                if match.group() == "\n":
-                    self._bodies()
-                if match.group().startswith(";;") or match.group() == ";&":
-                    self.note(COMPOUND)
-            else:
-                self._add(self._word())
-        if end:
-            raise _Unread
-        self._bodies()
 
-    def _bracket(self) -> None:
-        """`(` where a command may stand is a subshell; behind a word it defines a function, or is an array."""
-        self._at += 1
-        if self._words:
-            self.note(FUNCTION)
-        elif self._text.startswith("(", self._at):
-            self.note(COMPOUND)
-        deeper = self._nested(self._at)
-        self._segments += deeper._segments
-        self._end_segment("")
+class _Finder:
+    def __init__(self) -> None:
+        self.unclear: dict[str, None] = {}
+        self.hidden: list[Invocation] = []
+        self.found: list[Part] = []
+        self.redirects: list[Redirect] = []
+        self.moves = False
+        self._code_depth = 0
 
-    def _nested(self, at: int) -> _Reader:
-        """Read up to the closing bracket with a reader of its own, and take over where it stopped and what it noted."""
-        if self._depth >= _MAX_DEPTH:
-            raise _Unread
-        inner = _Reader(self._text, self._depth + 1)
-        inner._at = at
-        try:
-            inner.read(")")
-        finally:
-            self._at = inner._at
-            self._inner += inner._inner
-            self._unclear |= inner._unclear
-        return inner
+    def note(self, reason: str | None) -> None:
+        if reason is not None:
+            self.unclear[reason] = None
 
-    def _substitution(self) -> None:
-        inner = self._nested(self._at)
-        self._inner += inner._segments
+    def part(self, segment: Segment, *, raised: bool = False) -> Part:
+        written = _written(segment, raised=raised)
+        steps: list[Invocation] = []
+        self.redirects += segment.redirects
+        self._start(written, steps, 0)
+        if written.name in SHELLS:
+            for redirect in segment.redirects:
+                if redirect.body is not None:
+                    self._code(redirect.body)
+        return Part(written, tuple(steps), msgspec.json.encode([_shape(segment)]).decode())
 
-    def _add(self, word: Word) -> None:
-        if not self._words and word.bare and not word.open:
-            if word.text in _COMPOUND:
-                self.note(COMPOUND)
-                return
-            if word.text in _TRANSPARENT or (self._timed and word.text == "-p"):
-                self._timed = word.text == "time"
-                return
-            if _SUBSCRIPT.match(word.text):
-                self.note(COMPOUND)
-        self._words.append(word)
+    def hide(self, segments: Iterable[Segment]) -> None:
+        for segment in segments:
+            found: list[Invocation] = []
+            written = _written(segment)
+            self._start(written, found, 0)
+            self.hidden += [written, *found]
 
-    def _end_segment(self, operator: str) -> None:
-        if self._words or self._redirects:
-            self._segments.append(Segment(tuple(self._words), tuple(self._redirects), operator))
-        self._words, self._redirects = [], []
-
-    def _redirect(self, match: re.Match[str]) -> None:
-        operator = match.group(2)
-        self._at = match.end()
-        self._skip_blanks()
-        if self._text[self._at : self._at + 2] in ("<(", ">("):
-            self.note(PROCESS_SUBSTITUTION)
-            self._at += 2
-            self._substitution()
-            self._redirects.append(Redirect(operator, Word("<(…)", open=True)))
+    def _code(self, text: str, *, raised: bool = False, parts: bool = False) -> None:
+        """Shell code in an argument. `parts`: it runs as it stands, so rules may cover it; else deny rules look."""
+        if self._code_depth >= _MAX_DEPTH or TOO_LONG in self.unclear:
+            self.note(TOO_LONG)
             return
-        if self._at >= len(self._text) or self._text[self._at] in _BREAKS:
-            raise _Unread
-        word = self._word()
-        if operator in ("<<", "<<-"):
-            self._waiting.append((len(self._redirects), word.text, operator == "<<-", word.bare))
-        self._redirects.append(Redirect(operator, word, word.text if operator == "<<<" else None))
-
-    def _bodies(self) -> None:
-        """Take the here-documents that were announced on the line before. Their segment has ended already."""
-        for index, delimiter, tabs, expands in self._waiting:
-            lines: list[str] = []
-            while self._at < len(self._text):
-                stop = self._text.find("\n", self._at)
-                line = self._text[self._at :] if stop < 0 else self._text[self._at : stop]
-                self._at = len(self._text) if stop < 0 else stop + 1
-                if (line.lstrip("\t") if tabs else line) == delimiter:
-                    break
-                lines.append(line)
-            body = "\n".join(lines)
-            if expands and ("$(" in body or "`" in body):
-                self.note(SUBSTITUTION)
-            if expands and any(line.endswith("\\") for line in lines):
-                self.note(PARTS)  # the shell joins such lines before it looks for the end
-            self._put_body(index, delimiter, body)
-        self._waiting.clear()
-
-    def _put_body(self, index: int, delimiter: str, body: str) -> None:
-        for place in range(len(self._segments) - 1, -1, -1):
-            redirects = list(self._segments[place].redirects)
-            if index < len(redirects) and redirects[index].body is None and redirects[index].target.text == delimiter:
-                redirects[index] = msgspec.structs.replace(redirects[index], body=body)
-                self._segments[place] = msgspec.structs.replace(self._segments[place], redirects=tuple(redirects))
-                return
-
-    def _skip_blanks(self) -> None:
-        while self._at < len(self._text) and self._text[self._at] in " \t":
-            self._at += 1
-
-    def _word(self) -> Word:
-        text = self._text
-        parts: list[str] = []
-        unquoted: list[str] = []
-        opened = glob = quoted = False
-        while self._at < len(text) and text[self._at] not in _BREAKS:
-            char = text[self._at]
-            if char == "\\":
-                if text[self._at + 1 : self._at + 2] != "\n":
-                    parts.append(text[self._at + 1 : self._at + 2])
-                    quoted = True
-                self._at += 2
-            elif char == "'":
-                stop = self._closing("'", self._at + 1)
-                parts.append(text[self._at + 1 : stop])
-                self._at, quoted = stop + 1, True
-            elif char == '"':
-                self._at += 1
-                opened, quoted = self._double(parts) or opened, True
-            elif text.startswith("$'", self._at):
-                self._ansi(parts)
-                quoted = True
-            elif text.startswith('$"', self._at):
-                self._at += 1
-            elif char in "$`":
-                opened = self._expansion(parts) or opened
-            else:
-                glob = glob or char in "*?["
-                parts.append(char)
-                unquoted.append(char)
-                self._at += 1
-        # Braces and the home folder are put in before anything else, and could make any word.
-        plain = "".join(unquoted)
-        opened = opened or _BRACES.search(plain) is not None or (plain.startswith("~") and parts[0] == "~")
-        return Word("".join(parts), opened, glob, not quoted)
-
-    def _closing(self, mark: str, at: int) -> int:
-        stop = self._text.find(mark, at)
-        if stop < 0:
-            raise _Unread
-        return stop
-
-    def _double(self, parts: list[str]) -> bool:
-        """Inside double quotes, up to the closing one. True if something is put in there."""
-        text, opened = self._text, False
-        while self._at < len(text):
-            char = text[self._at]
-            if char == '"':
-                self._at += 1
-                return opened
-            if char == "\\" and text[self._at + 1 : self._at + 2] in ("$", "`", '"', "\\", "\n"):
-                parts.append(text[self._at + 1].replace("\n", ""))
-                self._at += 2
-            elif char in "$`":
-                opened = self._expansion(parts) or opened
-            else:
-                parts.append(char)
-                self._at += 1
-        raise _Unread
-
-    def _ansi(self, parts: list[str]) -> None:
-        """`$'…'` with its escapes; a numeric one is unclear."""
-        self._at += 2
-        text = self._text
-        while self._at < len(text) and text[self._at] != "'":
-            char = text[self._at]
-            if char == "\\":
-                following = text[self._at + 1 : self._at + 2]
-                if following.isdigit() or following in ("x", "u", "U", "c"):
-                    self.note("a numeric escape")
-                parts.append(_ANSI.get(following, following))
-                self._at += 2
-            else:
-                parts.append(char)
-                self._at += 1
-        if self._at >= len(text):
-            raise _Unread
-        self._at += 1
-
-    def _expansion(self, parts: list[str]) -> bool:
-        """At `$` or a backquote. Its source stays in the word. True if something is put in there."""
-        text, start = self._text, self._at
-        if text[start] == "`":
-            stop = start + 1
-            while stop < len(text) and text[stop] != "`":
-                stop += 2 if text[stop] == "\\" else 1
-            if stop >= len(text):
-                raise _Unread
-            self.note(SUBSTITUTION)
-            inner = read_script(re.sub(r"\\([\\`$])", r"\1", text[start + 1 : stop]), self._depth + 1)
-            self._inner += [*inner.segments, *inner.inner]
-            self._at = stop + 1
-        elif text.startswith("$(", start):
-            self.note(SUBSTITUTION)
-            self._at += 2
-            self._substitution()
-        elif text.startswith("${", start):
-            stop = self._closing("}", start)
-            if "$(" in text[start:stop] or "`" in text[start:stop]:
-                self.note(SUBSTITUTION)
-            if "{" in text[start + 2 : stop]:
-                self.note("nested expansion")
-            self._at = stop + 1
-        elif match := _NAME.match(text, start + 1):
-            self._at = match.end()
-        elif text[start + 1 : start + 2] and text[start + 1] in "0123456789?$!#@*-[":
-            self._at += 2
+        self._code_depth += 1
+        reading = read_shell(text)
+        if parts:
+            self.found += [
+                msgspec.structs.replace(self.part(segment, raised=raised), key="") for segment in reading.segments
+            ]
+            self.hide(reading.inner)
         else:
-            parts.append("$")
-            self._at += 1
-            return False
-        parts.append(text[start : self._at])
-        return True
+            self.hide((*reading.segments, *reading.inner))
+        self._code_depth -= 1
+        for reason in reading.unclear:
+            self.note(reason)
+
+    def _refuse(self, reason: str, texts: Iterable[str]) -> None:
+        """What the shell would evaluate later is read for deny rules."""
+        self.note(reason)
+        for text in texts:
+            if "$(" in text or "`" in text:
+                self._code(text)
+
+    def _start(self, step: Invocation, steps: list[Invocation], depth: int) -> None:
+        if (reason := settings_reason(step.settings)) is not None:
+            self._refuse(reason, step.settings)
+        if not step.words:
+            steps.append(step)
+            return
+        program, name = step.words[0], step.name
+        if program.open or program.glob or depth > _MAX_DEPTH:
+            self.note(OPEN_PROGRAM)
+        if name in _ALWAYS_CODE:
+            self.note(EVAL if name == "eval" else INLINE_CODE)
+            self._code(" ".join(word.text for word in step.words[1:]))
+        if (reason := builtin_reason(step.words)) is not None:
+            self._refuse(reason, [word.text for word in step.words[1:]])
+        unwrapped = unwrap(step) if depth <= _MAX_DEPTH else None
+        if unwrapped is not None:
+            for reason in unwrapped.unclear:
+                self.note(reason)
+            for code in unwrapped.code:
+                self._code(code)
+            self.moves = self.moves or unwrapped.moves
+            if unwrapped.inner is not None:
+                self._start(unwrapped.inner, steps, depth + 1)
+                return
+        if name in SHELLS and self._shell(step):
+            return
+        if name not in SHELLS and has_code(name, step.words[1:]):
+            self.note(INLINE_CODE)
+        if name in STARTS_OTHERS and any(word.open for word in step.words[1:]):
+            self.note(OPEN_OPTIONS)
+        steps.append(step)
+        if name in ("find", "fd", "fdfind"):
+            self._found(step, depth)
+
+    def _shell(self, step: Invocation) -> bool:
+        """`sh -c CODE`: the commands of a code that is written out are parts of their own, then True. What a shell
+        without a file reads from its input is code that can't be covered."""
+        words = iter(step.words[1:])
+        for word in words:
+            text = word.text
+            if word.open or word.glob or text == "-":
+                break
+            if not text.startswith(("-", "+")) or text in ("--version", "--help"):
+                return False
+            letters = text[1:]
+            if letters.endswith("o") and letters != "o" and "c" in letters:
+                break
+            if not set(letters) <= SHELL_OPTIONS and text not in ("--norc", "--noprofile", "--posix"):
+                break
+            if not text.startswith("--") and "c" in letters:
+                code = next(words, Word(""))
+                if code.open:
+                    break
+                if step.name not in LIKE_BASH or (step.name != "bash" and ("$'" in code.text or '$"' in code.text)):
+                    self.note(INLINE_CODE)
+                self._code(code.text, raised=step.raised, parts=True)
+                self.hidden.append(step)
+                return True
+            if letters == "o" and next(words, Word("")).text not in ("pipefail", "errexit", "nounset", "xtrace"):
+                break
+        self.note(INLINE_CODE)
+        return False
+
+    def _found(self, step: Invocation, depth: int) -> None:
+        """Commands that `find` starts, each a part of its own, and what it does by itself."""
+        words = step.words
+        for index, word in enumerate(words):
+            if word.text in FIND_ACTS:
+                self.note(ACTING_FIND)
+            if word.text in FIND_STARTS:
+                stop = next((i for i in range(index + 1, len(words)) if words[i].text in (";", "+")), len(words))
+                self.moves = self.moves or word.text.endswith("dir")
+                started = words[index + 1 : stop]
+                if started:
+                    inner = Invocation((*started, Word(PLACEHOLDER, open=True, splits=True)), raised=step.raised)
+                    steps: list[Invocation] = []
+                    self._start(inner, steps, depth + 1)
+                    self.found.append(Part(inner, tuple(steps)))
+
+
+def _written(segment: Segment, *, raised: bool = False) -> Invocation:
+    return Invocation(segment.words, tuple(word.text for word in segment.settings), raised)

@@ -17,10 +17,20 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from agent_core.agent.approvals.command_line import Word
+from agent_core.agent.approvals.command_line import CommandLine, command_line_of
 from agent_core.agent.approvals.grants import Grants
-from agent_core.agent.approvals.rules import OPAQUE, Rule, allowing, covers, denying, read_rule, redirect_reason
-from agent_core.agent.approvals.started import Plan, Step, plan_of
+from agent_core.agent.approvals.invocations import Invocation
+from agent_core.agent.approvals.rules import (
+    OPAQUE,
+    Rule,
+    allowing,
+    covers,
+    denying,
+    option_reason,
+    read_rule,
+    redirect_reason,
+)
+from agent_core.agent.approvals.words import Word
 from agent_core.config import Approve
 from agent_core.tools.mcp.names import server_of
 from agent_core.tools.port import Kind
@@ -128,8 +138,8 @@ class Policy:
 
     def decide(self, kind: Kind, name: str, subject: str) -> Verdict:
         """Never asks by itself, and changes nothing."""
-        plan = plan_of(subject) if name == "shell" else None
-        if (rule := self._denied(name, subject, plan)) is not None:
+        line = command_line_of(subject) if name == "shell" else None
+        if (rule := self._denied(name, subject, line)) is not None:
             return Verdict("deny", f"deny rule {rule.pattern!r}")
         own, whose = self._own(kind, name)
         if own == "never":
@@ -137,24 +147,26 @@ class Policy:
         if name == "process" and subject == name:
             return Verdict("allow", "reading and stopping what was allowed to run")
         if own == "auto" or self._approve == "auto":
-            opaque = OPAQUE.intersection(plan.unclear) if plan is not None and self._deny else ()
+            opaque = OPAQUE.intersection(line.unclear) if line is not None and self._deny else ()
             if opaque:
                 return Verdict("deny", f"deny rules can't be checked on {min(opaque)}")
             return Verdict("allow", f"{whose} is free" if own == "auto" else "approve=auto")
-        reason = self._reason(plan)
-        if reason is None and (covered := self._covered(name, subject, plan)) is not None:
+        reason = self._reason(line)
+        if reason is None and (covered := self._covered(name, subject, line)) is not None:
             return Verdict("allow", covered)
         if self._approve == "never":
             return Verdict("deny", "approve=never")
-        return Verdict("ask", "approve=ask") if reason is None else Verdict("ask", reason, always=False)
+        if reason is not None:
+            return Verdict("ask", reason, always=False)
+        return Verdict("ask", (line and option_reason(self._allow, line)) or "approve=ask")
 
     def remember(self, name: str, subject: str) -> bool:
         """Allow this tool on this subject for the rest of the session; of a foreign tool, whatever its arguments. False
         where nothing may be kept."""
-        plan = plan_of(subject) if name == "shell" else None
-        if self._reason(plan) is not None:
+        line = command_line_of(subject) if name == "shell" else None
+        if self._reason(line) is not None:
             return False
-        self._grants.add(self._root, name, _key(name, subject, plan))
+        self._grants.add(self._root, name, _key(name, subject, line))
         return True
 
     def _own(self, kind: Kind, name: str) -> tuple[Approve, str]:
@@ -171,47 +183,47 @@ class Policy:
     def _root(self) -> str:
         return self._roots[0] if self._roots else ""
 
-    def _denied(self, name: str, subject: str, plan: Plan | None) -> Rule | None:
-        if plan is not None:
-            return denying(self._deny, plan, subject)
+    def _denied(self, name: str, subject: str, line: CommandLine | None) -> Rule | None:
+        if line is not None:
+            return denying(self._deny, line, subject)
         folded = {" ".join(line.split()) for line in (subject, *subject.splitlines())}
         for rule in self._deny:
             if any(fnmatch.fnmatchcase(text, rule.pattern) for text in folded) or covers(rule, _as_step(name, subject)):
                 return rule
         return None
 
-    def _reason(self, plan: Plan | None) -> str | None:
+    def _reason(self, line: CommandLine | None) -> str | None:
         """Why no rule may cover this command."""
-        if plan is None:
+        if line is None:
             return None
-        if plan.unclear:
-            return plan.unclear[0]
-        return redirect_reason(plan, self._roots, self._inside)
+        if line.unclear:
+            return line.unclear[0]
+        return redirect_reason(line, self._roots, self._inside)
 
-    def _covered(self, name: str, subject: str, plan: Plan | None) -> str | None:
+    def _covered(self, name: str, subject: str, line: CommandLine | None) -> str | None:
         """What allows a call that would ask, in words."""
-        if self._grants.has(self._root, name, _key(name, subject, plan)):
+        if self._grants.has(self._root, name, _key(name, subject, line)):
             return "allowed for this session"
-        if plan is None:
+        if line is None:
             return next((f"allow rule {r.pattern!r}" for r in self._allow if covers(r, _as_step(name, subject))), None)
         used: list[str] = []
-        for part in plan.parts:
+        for part in line.parts:
             if (rules := allowing(self._allow, part)) is not None:
                 used += [f"allow rule {rule.pattern!r}" for rule in rules]
-            elif part.key and not plan.moves and self._grants.has(self._root, name, part.key):
+            elif part.key and not line.moves and self._grants.has(self._root, name, part.key):
                 used.append("allowed for this session")
             else:
                 return None
         return ", ".join(dict.fromkeys(used)) or None
 
 
-def _key(name: str, subject: str, plan: Plan | None) -> str:
+def _key(name: str, subject: str, line: CommandLine | None) -> str:
     """What "always" is kept under, beside root and tool."""
-    if plan is not None:
-        return plan.key
+    if line is not None:
+        return line.key
     return "" if server_of(name) is not None else subject
 
 
-def _as_step(name: str, subject: str) -> Step:
+def _as_step(name: str, subject: str) -> Invocation:
     """A call of another tool than the shell, as rules see it: `tool:checks tests/test_a.py`."""
-    return Step((Word(f"tool:{name}"), Word(subject)) if subject != name else (Word(f"tool:{name}"),))
+    return Invocation((Word(f"tool:{name}"), Word(subject)) if subject != name else (Word(f"tool:{name}"),))

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from agent_core.agent.approvals.command_line import Word
+from agent_core.agent.approvals.words import Word
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"})
+LIKE_BASH = frozenset({"sh", "bash", "dash"})
+"""Shells whose code means what it means to bash, where bash reads it plainly."""
+SHELL_OPTIONS = frozenset("celuxvno")
+RUNNERS = frozenset({"uv", "poetry", "pdm", "pipenv", "hatch"})
+"""`uv run PROGRAM`: they start programs of the project; a rule for them need not name which."""
 INTERPRETER = re.compile(r"(python|pypy|perl|ruby|php|lua|luajit|node|nodejs|deno|bun|Rscript|tclsh|osascript)[\d.]*")
 STARTS_OTHERS = frozenset({"find", "fd", "fdfind", "git", "tar", "rsync", "ssh", "scp", "docker", "make", "rg", "sed",
                            "env", "xargs", "npm", "npx", "vim"})  # fmt: skip

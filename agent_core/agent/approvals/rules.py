@@ -17,17 +17,22 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from agent_core.agent.approvals.command_line import COMPOUND, PARTS, TOO_LONG, Redirect, Word
-from agent_core.agent.approvals.started import OPEN_PROGRAM, RUNNERS, Part, Plan, Step
+from agent_core.agent.approvals.command_line import OPEN_PROGRAM, CommandLine, Part
+from agent_core.agent.approvals.invocations import Invocation
+from agent_core.agent.approvals.option_tables import foreign_options
+from agent_core.agent.approvals.programs import RUNNERS
+from agent_core.agent.approvals.reading import COMPOUND, FUNCTION, SUBSCRIPT, UNREAD, Redirect
+from agent_core.agent.approvals.words import Word
 
 OUTSIDE = "a redirect to outside the workspace"
 OPEN_TARGET = "a redirect that is not written out"
-OPAQUE = frozenset({OPEN_PROGRAM, TOO_LONG})
+OPAQUE = frozenset({OPEN_PROGRAM, *UNREAD} - {COMPOUND, FUNCTION, SUBSCRIPT})
 """Where these hold it can't be told what runs, so deny rules can't be checked."""
 
 _NO_FILE = frozenset({"<<", "<<-", "<<<"})
 _DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero"})
 _CHUNK = re.compile(r"[;&|\n(){}`]+|\$\(")
+_QUOTES = re.compile(r"\\\n|['\"\\]")
 _MAX_TRIED = 400
 
 
@@ -49,10 +54,32 @@ def read_rule(pattern: str) -> Rule:
     return Rule(pattern, tuple(words[:-1] if rest else words), rest)
 
 
-def covers(rule: Rule, step: Step) -> bool:
+def covers(rule: Rule, step: Invocation) -> bool:
     """Whether the rule allows this program with these arguments."""
+    return fits(rule, step) and not _unnamed_options(rule, step, step)
+
+
+def fits(rule: Rule, step: Invocation) -> bool:
+    """Whether the rule is for this program with these arguments, whatever its options do."""
     words = (*(Word(text, open=True) for text in step.settings), *step.words)
     return _fits(rule, words) and not (step.settings and not rule.words)
+
+
+def _unnamed_options(rule: Rule, written: Invocation, step: Invocation) -> list[Word]:
+    """Options of `step` that may write or start something and are not written out in the rule for `written`."""
+    words = written.words
+    patterns = rule.words[len(written.settings) :]
+    named = {id(word) for pattern, word in zip(patterns, words, strict=False) if pattern == word.text}
+    return [word for word in foreign_options(step.name, step.words[1:]) if id(word) not in named]
+
+
+def option_reason(rules: Sequence[Rule], line: CommandLine) -> str | None:
+    """Why rules that are for a program in this line do not cover it, if its options are why."""
+    for step in line.steps():
+        for rule in rules:
+            if fits(rule, step) and (words := _unnamed_options(rule, step, step)):
+                return f"{words[0].text[:40]} of {step.name}, which may write or start something"
+    return None
 
 
 def allowing(rules: Sequence[Rule], part: Part) -> list[Rule] | None:
@@ -62,7 +89,9 @@ def allowing(rules: Sequence[Rule], part: Part) -> list[Rule] | None:
     """
     place = _place_of_program(part)
     for rule in rules:
-        if len(rule.words) > place and covers(rule, part.written) and not part.written.raised:
+        if len(rule.words) <= place or not fits(rule, part.written) or part.written.raised:
+            continue
+        if not any(_unnamed_options(rule, part.written, step) for step in (part.written, *part.steps)):
             return [rule]
     found: list[Rule] = []
     for step in part.steps:
@@ -83,33 +112,34 @@ def _place_of_program(part: Part) -> int:
     return len(part.written.settings) + at
 
 
-def denying(rules: Iterable[Rule], plan: Plan, command: str) -> Rule | None:
+def denying(rules: Iterable[Rule], line: CommandLine, command: str) -> Rule | None:
     """The first deny rule that finds something in the command."""
     texts = {" ".join(line.split()) for line in (command, *command.splitlines())}
-    for step in plan.steps():
+    for step in line.steps():
         words = [word.text for word in step.words]
         named = [posixpath.basename(words[0]), *words[1:]] if words else []
         texts |= {" ".join(step.argv), " ".join(words), " ".join(named)}
         if len(named) == 1:
             texts.add(f"{named[0]} ")
-    if {COMPOUND, PARTS, TOO_LONG} & set(plan.unclear):
-        for chunk in _CHUNK.split(command):
+    if not UNREAD.isdisjoint(line.unclear):
+        for chunk in (*_CHUNK.split(command), *_CHUNK.split(_QUOTES.sub("", command))):
             loose = chunk.split()
             texts |= {" ".join(loose[at:]) for at in range(min(len(loose), _MAX_TRIED))}
+            texts |= {f"{word} " for word in loose[-1:]}
     for rule in rules:
         if any(fnmatch.fnmatchcase(text, rule.pattern) for text in texts):
             return rule
-        for step in plan.steps():
+        for step in line.steps():
             if step.words and rule.words and _fits(rule, _renamed(step.words), lenient=True):
                 return rule
     return None
 
 
-def redirect_reason(plan: Plan, roots: Sequence[str], inside: Callable[[str], bool]) -> str | None:
+def redirect_reason(line: CommandLine, roots: Sequence[str], inside: Callable[[str], bool]) -> str | None:
     """Why a redirect needs a person's look, if one does. `inside` tells whether a path, absolute or relative to the
     first root, really lies in the workspace and may be written."""
-    for redirect in plan.redirects:
-        if reason := _redirect_reason(redirect, plan.moves, roots, inside):
+    for redirect in line.redirects:
+        if reason := _redirect_reason(redirect, line.moves, roots, inside):
             return reason
     return None
 
