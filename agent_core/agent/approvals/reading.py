@@ -52,6 +52,7 @@ _BLANKS = re.compile(rb"(?:[ \t]|\\\n)*")
 _DELIMITER = re.compile(r"\w+|'\w+'|\"\w+\"|\\\w+", re.ASCII)
 _LIVE = re.compile(r"`|\$[({\[]|\$$")
 _DESCRIPTOR_NAME = re.compile(r"\{[A-Za-z_]\w*\}")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=", re.ASCII)
 _MAX_DEPTH = 120
 
 
@@ -273,7 +274,8 @@ class _Flat:
         if not self._words and not self._redirects:
             return
         words = self._words
-        while words and words[0].bare and words[0].text == "time" and not self._led:
+        piped = next((item for item in reversed(self.shape) if item != "\n"), "") in ("|", "|&")
+        while words and words[0].bare and words[0].text == "time" and not self._led and not piped:
             options = [word.text for word in words[1:] if word.text.startswith("-")][:1]
             if options not in ([], ["-p"]) and words[1].text.startswith("-"):
                 break  # a program of that name, as `-p` is all that the word of the shell knows
@@ -320,6 +322,8 @@ class _Flat:
             self._take(Word(text, open=True, assigns=True))
             return
         name = text[: children[1].end_byte - node.start_byte]
+        if not _NAME.fullmatch(name):
+            self.note(NOT_UNDERSTOOD)  # to bash it is a program
         if value is not None and value.start_byte != children[1].end_byte:
             self.note(NOT_UNDERSTOOD)
         read = Word("") if value is None else self._reader.read(value)

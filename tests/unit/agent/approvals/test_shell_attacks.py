@@ -324,6 +324,8 @@ ATTACKS = (
     "bash -c 'eval ls'",
     # What bash and a grammar read differently
     "{, ls\n}",
+    "1A=x; ls",
+    "?a+=b ls",
     "!ls",
     "time -o a ls",
     "ls &\\\n& whoami",
