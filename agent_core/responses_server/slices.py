@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Generator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from agent_core.responses_server.stages import Stages
 
@@ -28,14 +29,27 @@ def at_once(work: Slices[T]) -> T:
             return result
 
 
+_turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+"""Who is at work, by event loop. One slice of long work is done at a time, whoever it is for: the more requests have
+much to do, the longer each takes, and nobody else waits for more than one slice."""
+
+
 async def in_turns(work: Slices[T], stages: Stages | None = None, stage: str = "") -> T:
     """The result; others get their turn between the slices. The work's own time is charged to `stage`, if given."""
+    turn = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
+    first = True
     while True:
         charged: AbstractContextManager[None] = nullcontext() if stages is None else stages.timed(stage)
         try:
-            with charged:
-                next(work)
+            if first:
+                first = False
+                with charged:
+                    next(work)
+            else:
+                async with turn:
+                    with charged:
+                        next(work)
+                    await asyncio.sleep(0)
         except StopIteration as end:
             result: T = end.value
             return result
-        await asyncio.sleep(0)

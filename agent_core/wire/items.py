@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agent_core.errors import WireError
+from agent_core.wire.bounds import MAX_PARTS, require_few
 from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound, to_raw
 from agent_core.wire.generated.items import *  # noqa: F403
 from agent_core.wire.generated.items import CHECKS, ITEMS, PARTS_CHECK, TOOLS_CHECK, Item, ItemReference, Message
@@ -96,6 +97,7 @@ def _check(value: Any, kind: Any, path: str) -> None:
     if value is None or value is UNSET or isinstance(value, str):
         return
     if kind == PARTS_CHECK:
+        require_few(path, len(value), MAX_PARTS, "parts")
         for index, raw in enumerate(value):
             read_part_strict(raw, f"{path}[{index}]")
     elif kind == TOOLS_CHECK:

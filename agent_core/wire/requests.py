@@ -10,6 +10,15 @@ import msgspec
 from msgspec import UNSET, Raw
 
 from agent_core.errors import WireError
+from agent_core.wire.bounds import (
+    LISTED_FIELDS,
+    MAX_ENTRIES,
+    MAX_ITEMS,
+    SHORT_FIELDS,
+    require_few,
+    require_short,
+    require_small,
+)
 from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound, to_raw
 from agent_core.wire.generated.requests import *  # noqa: F403
 from agent_core.wire.generated.requests import CHECKS, CLIENT_EVENTS, ClientEvent, ResponseCreate, ResponseSteer
@@ -65,6 +74,7 @@ def split_input(raw: Raw) -> list[Raw]:
     found: list[Raw] | str | None = read(raw, list[Raw] | str | None, "input")
     if isinstance(found, str):
         return [to_raw({"type": "message", "role": "user", "content": found})]
+    require_few("input", len(found or ()), MAX_ITEMS, "items")
     return found or []
 
 
@@ -108,9 +118,14 @@ def _check(event: ClientEvent) -> None:
     for name, kind in CHECKS.get(str(event.__struct_config__.tag), {}).items():
         value = getattr(event, name)
         if value is not UNSET:
+            require_small(name, value)
             read(value, kind | None, name)
             require_sound(value, name)
     if isinstance(event, ResponseCreate):
+        for name in SHORT_FIELDS:
+            require_short(name, getattr(event, name))
+        for name in LISTED_FIELDS:
+            require_few(name, len(getattr(event, name) or ()), MAX_ENTRIES, "entries")
         read_tool_choice(event.tool_choice)
         for name in _COUNTS:
             if abs(getattr(event, name) or 0) > _MOST_COUNT:

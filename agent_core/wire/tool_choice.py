@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Raw, Struct, UnsetType
 
 from agent_core.errors import WireError
+from agent_core.wire.bounds import MAX_TOOLS, require_few
 from agent_core.wire.codec import present, read
 
 Mode = Literal["none", "auto", "required"]
@@ -38,6 +39,7 @@ def read_tool_choice(raw: Raw | UnsetType, path: str = "tool_choice") -> ToolCho
     if kind == "allowed_tools":
         mode: Literal["auto", "required"] = read(found.get("mode", _NULL), Literal["auto", "required"], f"{path}.mode")
         allowed: list[dict[str, Any]] = read(found.get("tools", _NULL), list[dict[str, Any]], f"{path}.tools")
+        require_few(f"{path}.tools", len(allowed), MAX_TOOLS, "tools")
         return ToolChoice(mode=mode, allowed=allowed)
     name: str | None = read(found.get("name", _NULL), str | None, f"{path}.name")
     if kind in ("function", "custom") and not name:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from agent_core.errors import WireError
+from agent_core.wire.bounds import MAX_GRAMMAR, MAX_TOOL_BYTES, MAX_TOOLS, require_few, require_modest
 from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound
 from agent_core.wire.generated.tools import *  # noqa: F403
 from agent_core.wire.generated.tools import TOOLS, CustomTool, FunctionTool, NamespaceTool, ToolDefinition
@@ -31,7 +32,10 @@ def tool_type(tool: ToolDefinition) -> str:
 
 def read_tools(raw: Raw | bytes, path: str = "tools") -> list[ToolDefinition]:
     """A `tools` array; null is an empty one. Raises WireError with the path of the misfit, `tools[2].name`."""
+    if len(raw) > MAX_TOOL_BYTES:
+        raise WireError(f"{path} is longer than {MAX_TOOL_BYTES} bytes.", param=path)
     found: list[Raw] | None = read(raw, list[Raw] | None, path)
+    require_few(path, len(found or ()), MAX_TOOLS, "tools")
     return [_read_tool(one, f"{path}[{index}]") for index, one in enumerate(found or ())]
 
 
@@ -40,10 +44,25 @@ def _read_tool(raw: Raw, path: str) -> ToolDefinition:
     if isinstance(tool, FunctionTool | CustomTool | NamespaceTool):
         _check_named(tool, path)
     if isinstance(tool, NamespaceTool):
+        require_few(f"{path}.tools", len(tool.tools), MAX_TOOLS, "tools")
         for index, inner in enumerate(tool.tools):
             _check_named(inner, f"{path}.tools[{index}]")
     require_sound(raw, path)
+    _check_work(tool, path)
     return tool
+
+
+def _check_work(tool: ToolDefinition, path: str) -> None:
+    """What a model, or who fills in for one, would have to make of it."""
+    if isinstance(tool, FunctionTool) and tool.parameters:
+        require_modest(tool.parameters, f"{path}.parameters")
+    elif isinstance(tool, CustomTool) and isinstance(tool.format, GrammarFormat):
+        if len(tool.format.definition) > MAX_GRAMMAR:
+            where = f"{path}.format.definition"
+            raise WireError(f"{where} is longer than {MAX_GRAMMAR} characters.", param=where)
+    elif isinstance(tool, NamespaceTool):
+        for index, inner in enumerate(tool.tools):
+            _check_work(inner, f"{path}.tools[{index}]")
 
 
 def _decode(raw: Raw, path: str) -> ToolDefinition:

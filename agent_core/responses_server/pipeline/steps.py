@@ -14,6 +14,7 @@ from agent_core.errors import ServiceError, WireError
 from agent_core.protocol.lanes import Relation
 from agent_core.responses_server.conversation.compaction import Compacted, OpenedCompaction, compact, effective
 from agent_core.responses_server.conversation.context import Context
+from agent_core.responses_server.conversation.opening import opened
 from agent_core.responses_server.conversation.sealing import Seal
 from agent_core.responses_server.pipeline.active import Call
 from agent_core.responses_server.rendering.renderer import Header, Renderer
@@ -22,7 +23,6 @@ from agent_core.responses_server.request.validation import Checked, Given, Valid
 from agent_core.responses_server.screening.chain import Screened, Screens
 from agent_core.responses_server.slices import Slices, in_turns
 from agent_core.responses_server.state.chain import Remembered, calls_in, read_remembered
-from agent_core.responses_server.state.opening import opened
 from agent_core.responses_server.store.port import ResponseStore
 from agent_core.responses_server.store.stored_items import find_item
 from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item, text_of

@@ -6,11 +6,20 @@ What is written in the same turn of the event loop leaves in one write at its en
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, cast
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.extensions.base import Extension
+from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
+from websockets.frames import Frame
+from websockets.typing import ExtensionParameter
 
+from agent_core.responses_server.settings import MAX_FRAME_BYTES
+
+MAX_UNPACKED_BYTES = 2 * MAX_FRAME_BYTES
+"""Of a compressed frame: some tenths of a second at most. What is a little too large is still told so."""
 MAX_HELD_BYTES = 64 * 1024
 """Above this the frames leave at once, so that the transport's flow control sees them."""
 
@@ -46,6 +55,27 @@ class CoalescingTransport:
         return getattr(self._transport, name)
 
 
+class BoundedDeflate(PerMessageDeflate):
+    """Unpacks at most `MAX_UNPACKED_BYTES` of a frame, whatever may be received: unpacking holds up everybody."""
+
+    def decode(self, frame: Frame, *, max_size: int | None = None) -> Frame:
+        return super().decode(frame, max_size=min(max_size or MAX_UNPACKED_BYTES, MAX_UNPACKED_BYTES))
+
+
+class BoundedDeflateFactory(ServerPerMessageDeflateFactory):
+    def process_request_params(
+        self, params: Sequence[ExtensionParameter], accepted_extensions: Sequence[Extension]
+    ) -> tuple[list[ExtensionParameter], PerMessageDeflate]:
+        answer, agreed = super().process_request_params(params, accepted_extensions)
+        return answer, BoundedDeflate(
+            agreed.remote_no_context_takeover,
+            agreed.local_no_context_takeover,
+            agreed.remote_max_window_bits,
+            agreed.local_max_window_bits,
+            agreed.compress_settings,
+        )
+
+
 class CoalescingHttp(H11Protocol):
     """uvicorn's HTTP protocol on a transport that coalesces; an upgrade takes the same transport over."""
 
@@ -54,7 +84,15 @@ class CoalescingHttp(H11Protocol):
 
 
 class CoalescingProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket protocol on a transport that coalesces."""
+    """uvicorn's WebSocket protocol on a transport that coalesces, and that unpacks no more than it would serve."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.conn.available_extensions is not None:
+            self.conn.available_extensions = [
+                BoundedDeflateFactory() if isinstance(factory, ServerPerMessageDeflateFactory) else factory
+                for factory in self.conn.available_extensions
+            ]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(_coalescing(transport, self.loop))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from hashlib import blake2b
@@ -33,6 +33,8 @@ INLINE_CHARS = 16_000
 """Texts up to this length together (about a millisecond) are tokenised on the event loop, more on the rendering
 thread.
 """
+INLINE_ITEMS, ITEM_CHARS = 64, 200
+"""More items than these are worked on like long texts; what an item costs besides its text, in characters."""
 
 HEADERS_KEPT = 64
 KEPT_CHARS, KEPT_TOKENS = 200, 4_000_000
@@ -117,6 +119,9 @@ class Renderer:
     async def items(self, items: Sequence[AnyItem]) -> Rendered:
         """The tokens of these items."""
         self.rendered_items += len(items)
+        if len(items) > INLINE_ITEMS:
+            much = ((item_title(item), text_of(item)) for item in items)
+            return await self._work(INLINE_CHARS + 1, self._render(much))
         pairs = [(item_title(item), text_of(item)) for item in items]
         return await self._work(sum(len(text) for _, text in pairs), self._render(pairs))
 
@@ -124,12 +129,12 @@ class Renderer:
         """Tokens of a text by itself."""
         return len(await self._work(len(text), self._tokens(text)))
 
-    def _render(self, pairs: list[tuple[str, str]]) -> Slices[Rendered]:
+    def _render(self, pairs: Iterable[tuple[str, str]]) -> Slices[Rendered]:
         tokens = array(TOKEN_TYPE)
         counts: list[int] = []
         left = INLINE_CHARS
         for title, text in pairs:
-            left -= len(text)
+            left -= len(text) + ITEM_CHARS
             tokens.extend(self._encode_template(f"<|{title}|>\n"))
             inner = yield from self._text(text)
             tokens.extend(inner)

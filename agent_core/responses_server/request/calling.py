@@ -6,7 +6,7 @@ keeps an engine to the rule (`sampling.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -73,17 +73,28 @@ def _left_by(choice: ToolChoice, tools: Sequence[EngineTool]) -> tuple[EngineToo
             for index, entry in enumerate(choice.allowed)
             if entry.get("type") in _CALLABLE
         ]
-        wanted = [tool for kind, name, path in named for tool in _named(kind, name, tools, path)]
-        return tuple(tool for tool in tools if tool in wanted)
+        by_name = _by_name(tools)
+        wanted = {id(tool) for kind, name, path in named for tool in _named(kind, name, by_name, path)}
+        return tuple(tool for tool in tools if id(tool) in wanted)
     if choice.type is not None:
-        return _named(choice.type, choice.name, tools, "tool_choice")
+        return _named(choice.type, choice.name, _by_name(tools), "tool_choice")
     return tuple(tools)
 
 
-def _named(kind: object, name: object, tools: Sequence[EngineTool], path: str) -> tuple[EngineTool, ...]:
+def _by_name(tools: Sequence[EngineTool]) -> Mapping[tuple[object, object], tuple[EngineTool, ...]]:
+    found: dict[tuple[object, object], tuple[EngineTool, ...]] = {}
+    for tool in tools:
+        key = (tool.kind, tool.name)
+        found[key] = (*found.get(key, ()), tool)
+    return found
+
+
+def _named(
+    kind: object, name: object, tools: Mapping[tuple[object, object], tuple[EngineTool, ...]], path: str
+) -> tuple[EngineTool, ...]:
     if kind not in _CALLABLE:
         raise WireError("Hosted tools are not served here; none can be demanded.", param=path)
-    found = tuple(tool for tool in tools if tool.kind == kind and tool.name == name)
+    found = tools.get((kind, name), ()) if isinstance(name, str) else ()
     if not found:
         raise WireError(f"No {kind} tool with this name is among the tools.", param=f"{path}.name")
     return found

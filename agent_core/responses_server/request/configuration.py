@@ -24,14 +24,16 @@ class Configuration(msgspec.Struct, frozen=True):
 
     def behind(self, items: Iterable[AnyItem]) -> Configuration:
         """As it is after these items."""
-        effort, text_format = self.effort, self.text_format
+        effort, text_format, newest = self.effort, self.text_format, None
         for item in items:
             if not isinstance(item, ConfigurationUpdate):
                 continue
             if item.reasoning is not None and item.reasoning.effort is not None:
                 effort = item.reasoning.effort
             if item.text is not None:
-                text_format = plain(encode(item.text.format))
+                newest = item.text
+        if newest is not None:
+            text_format = plain(encode(newest.format))
         return Configuration(effort, text_format)
 
     def over(self, settings: Settings) -> Settings:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from agent_core.errors import WireError
+from agent_core.wire.bounds import MAX_ENTRIES, require_few, require_modest
 from agent_core.wire.codec import plain, present
 from agent_core.wire.requests import ResponseCreate
 
@@ -66,6 +67,7 @@ def read_settings(create: ResponseCreate) -> Settings:
         if present(getattr(create, name)):
             raise WireError(f"'{name}' is not served here.", param=name)
     text = nested["text"]
+    check_text_format(text.get("format"), "text.format")
     return Settings(
         text_format=text.get("format"),
         verbosity=text.get("verbosity"),
@@ -77,6 +79,12 @@ def read_settings(create: ResponseCreate) -> Settings:
         store=create.store is not False,
         top_logprobs=create.top_logprobs or (0 if LOGPROBS in (create.include or ()) else None),
     )
+
+
+def check_text_format(text_format: Any, path: str) -> None:
+    """Raises WireError for a schema that is too large, or demands what nobody could make."""
+    if isinstance(text_format, dict):
+        require_modest(text_format.get("schema"), f"{path}.schema")
 
 
 def check_include(names: list[str]) -> None:
@@ -175,6 +183,7 @@ def _nested(create: ResponseCreate, name: str, rules: Mapping[str, Rule]) -> dic
 
 def _compact_above(create: ResponseCreate) -> int | None:
     entries: list[dict[str, Any]] = plain(create.context_management) if present(create.context_management) else []
+    require_few("context_management", len(entries), MAX_ENTRIES, "entries")
     for index, entry in enumerate(entries):
         path = f"context_management[{index}]"
         _judge(f"{path}.type", entry.get("type"), one_of("compaction"))

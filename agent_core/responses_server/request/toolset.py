@@ -17,11 +17,17 @@ import msgspec
 
 from agent_core.errors import WireError
 from agent_core.responses_server.engine import Capabilities, EngineTool, Grammar
+from agent_core.responses_server.slices import Slices
+from agent_core.wire.bounds import require_few
 from agent_core.wire.codec import encode, to_raw
 from agent_core.wire.items import AdditionalTools, AnyItem, ToolSearchOutput
 from agent_core.wire.tools import CustomTool, FunctionTool, GrammarFormat, NamespaceTool, ToolDefinition, read_tools
 
 SYNTAXES = ("lark", "regex")
+TOOLS_PER_SLICE, LOOKS_PER_SLICE = 16, 2_048
+"""Definitions that are read, and items that are looked at, before others get their turn."""
+MAX_BROUGHT = 4_096
+"""Different tools that the items of a conversation may bring along."""
 SETS, SETS_BYTES = 256, 4 * 1024 * 1024
 """Sets that are kept, and the bytes they may have come as, together. The least lately used go first."""
 
@@ -100,14 +106,24 @@ class ToolSets:
         return made
 
 
-def tools_in(items: Iterable[AnyItem], path: str = "input") -> tuple[EngineTool, ...]:
-    """Tools that items bring along. Raises WireError for definitions that can't be."""
-    found: list[EngineTool] = []
+def tools_in(items: Iterable[AnyItem], path: str = "input") -> Slices[tuple[EngineTool, ...]]:
+    """Tools that items bring along. Raises WireError for definitions that can't be, and for too many."""
+    found: dict[tuple[str, str | None, str], EngineTool] = {}
+    read = 0
     for index, item in enumerate(items):
         if isinstance(item, AdditionalTools | ToolSearchOutput):
             place = f"{path}[{index}].tools"
-            found += _sorted_out(read_tools(to_raw(item.tools), place), place)[0]
-    return tuple(found)
+            for tool in _sorted_out(read_tools(to_raw(item.tools), place), place)[0]:
+                found.pop((tool.kind, tool.namespace, tool.name), None)
+                found[tool.kind, tool.namespace, tool.name] = tool
+            require_few(place, len(found), MAX_BROUGHT, "different tools with those before")
+            read += len(item.tools)
+            if read > TOOLS_PER_SLICE:
+                read = 0
+                yield
+        elif index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
+            yield
+    return tuple(found.values())
 
 
 def joined(first: Sequence[EngineTool], second: Sequence[EngineTool]) -> tuple[EngineTool, ...]:

@@ -20,10 +20,11 @@ from agent_core.responses_server.conversation.context import Context
 from agent_core.responses_server.engine import EngineTool
 from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
-from agent_core.responses_server.request.options import Settings, read_settings
-from agent_core.responses_server.request.toolset import ToolSet, ToolSets, joined, tools_in
+from agent_core.responses_server.request.options import Settings, check_text_format, read_settings
+from agent_core.responses_server.request.toolset import MAX_BROUGHT, ToolSet, ToolSets, joined, tools_in
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
 from agent_core.responses_server.state.chain import Remembered
+from agent_core.wire.bounds import MAX_REFERENCES, require_few
 from agent_core.wire.codec import present
 from agent_core.wire.items import (
     AnyItem,
@@ -100,6 +101,7 @@ class Validator:
                 yield
         self.validated_items += len(given)
         references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}
+        require_few("input", len(references), MAX_REFERENCES, "references to stored items")
         return Given(raws, items, references)
 
     def appended(self, given: msgspec.Raw, context: Context) -> Given:
@@ -119,12 +121,14 @@ class Validator:
         tools = self.tool_sets.read(bytes(create.tools) if present(create.tools) else b"")
         yield from _check_places(given)
         yield from _check_outputs(given.items, parent.context if parent is not None else None)
-        brought = tools_in(given.items)
+        brought = yield from tools_in(given.items)
         counting = effective(given.items)
         if counting is not given.items:
-            brought = tools_in(counting)
+            brought = yield from tools_in(counting)
         extra = joined(parent.extra if parent is not None else (), brought)
+        require_few("input", len(extra), MAX_BROUGHT, "different tools with those of the conversation")
         update = (parent.update if parent is not None else UNCHANGED).behind(counting)
+        check_text_format(update.text_format, "input")
         return Checked(
             items=given.items,
             raws=given.raws,

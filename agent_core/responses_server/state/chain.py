@@ -14,6 +14,7 @@ from msgspec import Raw
 from agent_core.errors import WireError
 from agent_core.responses_server.conversation.compaction import effective
 from agent_core.responses_server.conversation.context import Context
+from agent_core.responses_server.conversation.opening import opened_stored
 from agent_core.responses_server.conversation.sealing import Seal
 from agent_core.responses_server.engine import EngineTool
 from agent_core.responses_server.rendering.renderer import Header
@@ -21,7 +22,6 @@ from agent_core.responses_server.request.configuration import UNCHANGED, Configu
 from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, tools_in
 from agent_core.responses_server.screening.chain import States
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, in_turns
-from agent_core.responses_server.state.opening import opened_stored
 from agent_core.responses_server.store.port import ResponseStore, StoredResponse, read_chain
 from agent_core.wire.items import AnyItem, call_id_of, read_item
 
@@ -70,7 +70,7 @@ async def read_remembered(store: ResponseStore, response_id: str, owner: str, se
         context=Context.empty().extended(items, (), calls_in(items)),
         tools=NO_TOOLS,
         stored=True,
-        extra=_tools_in(items),
+        extra=await in_turns(_tools_in(items)),
         update=UNCHANGED.behind(items),
         size=size_of(*(raws for record in chain for raws in (record.input, record.output))),
     )
@@ -91,9 +91,9 @@ def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int]]:
     return [(call_id, at) for at, item in enumerate(items) if (call_id := call_id_of(item)) is not None]
 
 
-def _tools_in(items: Sequence[AnyItem]) -> tuple[EngineTool, ...]:
+def _tools_in(items: Sequence[AnyItem]) -> Slices[tuple[EngineTool, ...]]:
     """Tools of items that were checked when they were stored."""
     try:
-        return tools_in(items)
+        return (yield from tools_in(items))
     except WireError:
         return ()

@@ -15,5 +15,10 @@ RULES = (
     Rule("ledger.first", OURS, "Nothing is answered that could not be accounted for; a refusal has no entry."),
     Rule("end.settled", OURS, "A signal lets what runs end, and settles it."),
     Rule("log.lines", OURS, "The log has a line per response and nothing that was said."),
+    Rule(
+        "work.bounded",
+        OURS,
+        "What a client sends is bounded in the work that it makes; no other waits for it.",
+    ),
     Rule("bench.true", OURS, "The benchmark's roles do what their figures say."),
 )

@@ -59,7 +59,7 @@ class LlamaEngine:
 
     async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
         model = await self._model()
-        prompt = model.prompter.prompt(request)
+        prompt = await asyncio.to_thread(model.prompter.prompt, request)
         lane = self._lane(request)
         async with self._slots.holding(lane, prompt.text) as (slot, reusable):
             tokens = await _fitted(lane, prompt.text, model.host)
@@ -83,7 +83,7 @@ class LlamaEngine:
     async def warm(self, request: EngineRequest) -> Finish:
         """Load the model, and evaluate what the conversation begins with."""
         model = await self._model()
-        text = model.prompter.beginning(request)
+        text = await asyncio.to_thread(model.prompter.beginning, request)
         if not text:
             return Finish()
         lane = self._lane(request)

@@ -10,9 +10,10 @@ With a file it is strict: a call that the file does not foresee fails, and `clos
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -32,7 +33,7 @@ from agent_core.responses_server.engine import (
 )
 from agent_core.responses_server.engines.scripted.lark_text import lark_text
 from agent_core.responses_server.engines.scripted.pattern_text import pattern_text
-from agent_core.responses_server.engines.scripted.schema_values import example
+from agent_core.responses_server.engines.scripted.schema_values import Bounds, TooMuch, example
 from agent_core.responses_server.engines.scripted.script import (
     Expectation,
     Output,
@@ -43,7 +44,13 @@ from agent_core.responses_server.engines.scripted.script import (
 )
 from agent_core.wire.items import FunctionCall, Message, Reasoning, call_id_of, item_type, output_call_id, text_of
 
+T = TypeVar("T")
+
 SLOW_S = 3.0
+INLINE_STEPS, INLINE_CHARS = 500, 20_000
+"""What is made on the event loop: about a millisecond."""
+GRAMMAR_WORK = 10
+"""Characters that a character of a grammar counts for."""
 ANSWER = (
     "This answer comes from the scripted engine. It is no language model: it says the same words to everyone, "
     "so that clients and tests can rely on every one of them."
@@ -71,7 +78,10 @@ class ScriptedEngine:
 
     async def stream(self, request: EngineRequest) -> AsyncIterator[Delta]:
         pace = _Pace(self._clock)
-        step = self._built_in(request, pace) if self._rollout is None else self._next(self._rollout, request, pace)
+        if self._rollout is None:
+            step = await self._built_in(request, pace)
+        else:
+            step = self._next(self._rollout, request, pace)
         await pace.wait(step.delay_ms / 1000)
         for output in step.output:
             async for delta in self._play(output, pace):
@@ -85,11 +95,11 @@ class ScriptedEngine:
         if missing:
             raise EngineError(f"rollout steps {missing} were never played", code="rollout_unconsumed")
 
-    def _built_in(self, request: EngineRequest, pace: _Pace) -> Step:
+    async def _built_in(self, request: EngineRequest, pace: _Pace) -> Step:
         tool = callable_tool(request)
         if tool is not None:
-            return Step(output=(_call_of(tool),))
-        text = _text_for(request.text_format)
+            return Step(output=(await _made(lambda bounds: _call_of(tool, bounds), f"the tool '{tool.name[:80]}'"),))
+        text = await _made(lambda bounds: _text_for(request.text_format, bounds), "text.format")
         if request.model.endswith(":slow"):
             pace.tokens_per_s = len(_WORD.findall(text)) / SLOW_S
         return Step(output=(Output(text=text),))
@@ -168,13 +178,27 @@ def callable_tool(request: EngineRequest) -> EngineTool | None:
     return next((tool for tool in request.tools if tool.kind == "function"), None)
 
 
-def _call_of(tool: EngineTool) -> Output:
-    """A call with arguments, or input, that the tool takes."""
+async def _made(make: Callable[[Bounds], T], whose: str) -> T:
+    """What `make` gives: here if it is little, else in a thread. Raises EngineError for what is too much."""
+    try:
+        try:
+            return make(Bounds(INLINE_STEPS, INLINE_CHARS))
+        except TooMuch:
+            return await asyncio.to_thread(make, Bounds())
+    except TooMuch:
+        message = f"The schema of {whose} can't be filled in: its smallest value is too large, or has no end."
+        code = "invalid_text_format" if whose == "text.format" else "invalid_tool_schema"
+        raise EngineError(message, code=code) from None
+
+
+def _call_of(tool: EngineTool, bounds: Bounds) -> Output:
+    """A call with arguments, or input, that the tool takes. Raises TooMuch."""
     if tool.kind == "function":
-        arguments = msgspec.json.encode(example(tool.parameters or {})).decode()
+        arguments = msgspec.json.encode(example(tool.parameters or {}, bounds)).decode()
         return Output(function_call=ScriptedCall(tool.name, arguments, namespace=tool.namespace))
     text = "example"
     if tool.format is not None:
+        bounds.write(GRAMMAR_WORK * len(tool.format.definition))
         make = lark_text if tool.format.syntax == "lark" else pattern_text
         text = make(tool.format.definition)
     return Output(custom_tool_call=ScriptedCustomCall(tool.name, text, namespace=tool.namespace))
@@ -213,8 +237,8 @@ def _check_expectation(expect: Expectation, request: EngineRequest, index: int) 
         raise EngineError(f"step {index} of the rollout expects another call: {wrong}", code="rollout_mismatch")
 
 
-def _text_for(text_format: dict[str, Any] | None) -> str:
+def _text_for(text_format: dict[str, Any] | None, bounds: Bounds) -> str:
     kind = (text_format or {}).get("type")
     if kind == "json_schema":
-        return msgspec.json.encode(example((text_format or {}).get("schema") or {})).decode()
+        return msgspec.json.encode(example((text_format or {}).get("schema") or {}, bounds)).decode()
     return "{}" if kind == "json_object" else ANSWER

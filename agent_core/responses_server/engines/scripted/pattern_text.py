@@ -21,24 +21,53 @@ _CATEGORIES = {
 }
 _CANDIDATES = [chr(code) for code in (*range(97, 123), *range(48, 58), *range(65, 91), *range(33, 48), 32, 95)]
 _MAX_LENGTH = 10_000
+MAX_PATTERN = 16_000
+"""Characters of an expression that is read at all."""
 
 
 def pattern_text(pattern: str, min_length: int = 0) -> str:
-    """A text that `pattern` finds; repeats grow towards `min_length`. "" for an expression that can't be read."""
+    """A text of at most 10,000 characters that `pattern` finds; repeats grow towards `min_length`.
+
+    "" for an expression that can't be read, or is too long.
+    """
+    if len(pattern) > MAX_PATTERN:
+        return ""
     try:
         tree = _parser.parse(pattern)
     except (re.error, RecursionError, OverflowError):
         return ""
-    text = _sequence(tree, 0)
-    extra = 0
-    while len(text) < min_length and extra < min_length:
-        extra += 1
-        text = _sequence(tree, extra)
+    wanted = min(min_length, _MAX_LENGTH)
+    text, extra = _sequence(tree, 0), 0
+    while len(text) < wanted:
+        extra += max(1, wanted - len(text))
+        longer = _sequence(tree, extra)
+        if len(longer) <= len(text):
+            break
+        text = _shortest(tree, extra, wanted) if len(longer) >= wanted else longer
     return text
 
 
+def _shortest(tree: Any, most: int, wanted: int) -> str:
+    """With as little extra as reaches the length, `most` at most."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high) // 2
+        if len(_sequence(tree, middle)) >= wanted:
+            high = middle
+        else:
+            low = middle + 1
+    return _sequence(tree, high)
+
+
 def _sequence(tree: Any, extra: int) -> str:
-    return "".join(_one(code, argument, extra) for code, argument in tree)
+    parts, left = [], _MAX_LENGTH
+    for code, argument in tree:
+        part = _one(code, argument, extra)
+        parts.append(part)
+        left -= len(part)
+        if left <= 0:
+            break
+    return "".join(parts)[:_MAX_LENGTH]
 
 
 def _one(code: Any, argument: Any, extra: int) -> str:
@@ -56,7 +85,8 @@ def _one(code: Any, argument: Any, extra: int) -> str:
         return _sequence(argument[3], extra)
     if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
         low, high, inner = argument
-        return (_sequence(inner, 0) * int(min(low + extra, high)))[:_MAX_LENGTH]
+        one = _sequence(inner, 0)
+        return (one * int(min(low + extra, high, _MAX_LENGTH // max(1, len(one)) + 1)))[:_MAX_LENGTH]
     if code is op.ATOMIC_GROUP:
         return _sequence(argument, extra)
     return ""

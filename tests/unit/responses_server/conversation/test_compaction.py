@@ -19,9 +19,9 @@ from agent_core.responses_server.conversation.compaction import (
     effective,
     open_calls,
 )
+from agent_core.responses_server.conversation.opening import opened
 from agent_core.responses_server.conversation.sealing import Sealer
 from agent_core.responses_server.slices import at_once
-from agent_core.responses_server.state.opening import opened
 from agent_core.wire.codec import encode
 from agent_core.wire.items import AnyItem, Compaction, call_id_of, item_type, output_call_id, read_item, text_of
 

@@ -19,6 +19,7 @@ from agent_core.responses_server.request.toolset import (
     tools_in,
     usable,
 )
+from agent_core.responses_server.slices import at_once
 from agent_core.wire.items import read_item
 
 READ = {"type": "function", "name": "read", "description": "Reads.", "parameters": {"type": "object"}}
@@ -100,10 +101,10 @@ def test_an_unknown_grammar_names_its_place() -> None:
 @pytest.mark.parametrize("kind", ["additional_tools", "tool_search_output"])
 def test_tools_that_come_as_items(kind: str) -> None:
     item = read_item(msgspec.json.encode({"type": kind, "tools": [READ, SEARCH]}))
-    assert [tool.name for tool in tools_in([item])] == ["read"]
+    assert [tool.name for tool in at_once(tools_in([item]))] == ["read"]
     broken = read_item(msgspec.json.encode({"type": kind, "tools": [READ, {"type": "function"}]}))
     with pytest.raises(WireError) as caught:
-        tools_in([item, broken])
+        at_once(tools_in([item, broken]))
     assert caught.value.param == "input[1].tools[1].name"
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from agent_core.errors import WireError
 from agent_core.responses_server.conversation.context import Context
+from agent_core.responses_server.conversation.opening import opened
 from agent_core.responses_server.conversation.sealing import Sealer
 from agent_core.responses_server.request.toolset import NO_TOOLS
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, at_once
 from agent_core.responses_server.state.chain import Remembered, calls_in
-from agent_core.responses_server.state.opening import opened
 from agent_core.wire.items import read_item
 from agent_core.wire.requests import read_create_body
 
