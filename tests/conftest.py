@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import isolation, leftovers
+from tests.support import isolation, leftovers, parts
 
 # A measured speed fails no test: how long an example may take is bounded by the test's own time limit.
 settings.register_profile("loopline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -24,6 +24,7 @@ _numbers = itertools.count()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(parts, "parts")
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         base = Path(tempfile.gettempdir())

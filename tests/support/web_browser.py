@@ -1,18 +1,17 @@
-"""Debian's Chromium under Playwright, and axe-core. Where they are missing tests are skipped, except where CI says they
-must be there."""
+"""Debian's Chromium under Playwright, and axe-core."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, async_playwright
+
+from tests.support.parts import lacking, program
 
 CHROMIUM = os.environ.get("LOOPLINE_CHROMIUM", "/usr/bin/chromium")
 FLAGS = [
@@ -27,17 +26,10 @@ SCREENS = Path(os.environ.get("LOOPLINE_SCREENSHOTS", CACHE / "screenshots"))
 WAIT_MS = 15_000
 
 
-def missing(what: str) -> None:
-    """Skip, or fail where CI runs: there nothing may be left out quietly."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(f"{what}; CI needs it")
-    pytest.skip(what)
-
-
 @contextlib.asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     if not Path(CHROMIUM).exists():
-        missing(f"no Chromium at {CHROMIUM} (Debian: apt install chromium)")
+        lacking("chromium", f"no program at {CHROMIUM}")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
         try:
@@ -50,15 +42,13 @@ def axe_source() -> str:
     """axe-core's script, fetched once with npm and kept in the cache."""
     kept = CACHE / "axe" / f"{AXE.replace('@', '-')}.js"
     if not kept.exists():
-        npm = shutil.which("npm")
-        if npm is None:
-            missing("no npm to fetch axe-core with")
+        npm = program("npm")
         kept.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
-            [str(npm), "pack", AXE, "--silent"], cwd=kept.parent, capture_output=True, text=True, timeout=60
+            [npm, "pack", AXE, "--silent"], cwd=kept.parent, capture_output=True, text=True, timeout=60
         )
         if done.returncode:
-            missing(f"npm could not fetch {AXE}")
+            lacking("registries", f"npm could not fetch {AXE}")
         with tarfile.open(kept.parent / done.stdout.strip().splitlines()[-1]) as archive:
             script = archive.extractfile("package/axe.min.js")
             assert script is not None

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("xllamacpp")
-
 from tests.support.llama_tiny import byte_tokens, text, write_tiny
 from tests.support.service import connected, running_service
 

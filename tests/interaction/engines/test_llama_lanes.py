@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("xllamacpp")
-
 from tests.support.llama_tiny import write_tiny
 from tests.support.service import Running, Socket, connected, http_client, running_service
 

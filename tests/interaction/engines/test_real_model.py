@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from tests.support.llama_server import HERMES_TEMPLATE, llama_server
-from tests.support.real_model import needs_model, smollm2
+from tests.support.real_model import smollm2
 from tests.support.service import Running, Socket, connected, http_client, running_service
-
-pytestmark = needs_model
 
 READ = {
     "type": "function",

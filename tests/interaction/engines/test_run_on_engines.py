@@ -11,10 +11,10 @@ import pytest
 from tests.support.cli import environment, loopline
 from tests.support.llama_server import HERMES_TEMPLATE, llama_server
 from tests.support.lsp_client import stdio
-from tests.support.real_model import needs_model, smollm2
+from tests.support.real_model import smollm2
 from tests.support.serving import KEY, serving
 
-pytestmark = [needs_model, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 CALL = '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"}}\n</tool_call>'
 WORDS = ("Repeat: ", "Repeat this:\n", "Repeat:\n", "Answer with this call and nothing else:\n", "Call:\n")

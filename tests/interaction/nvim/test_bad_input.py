@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -14,7 +13,8 @@ import pytest
 from tests.interaction.nvim.conftest import ANSWERS, Open, ready, start
 from tests.support.cli import environment
 from tests.support.lsp_puppet import Puppet, steps
-from tests.support.nvim import editor, missing, setup
+from tests.support.nvim import editor, setup
+from tests.support.parts import program
 
 OLD_SERVER = r"""
 import json, sys
@@ -135,11 +135,9 @@ async def test_a_file_that_cannot_be_written(opened: Open, root: Path, model: Pu
 
 async def test_a_folder_that_cannot_be_written(opened: Open, root: Path, model: Puppet) -> None:
     """Mounted read-only, so that it holds for a superuser too."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        missing("no bwrap (Debian: apt install bubblewrap)")
+    bwrap = program("bwrap")
     before = (root / "sums.py").read_bytes()
-    inside = (str(bwrap), "--dev-bind", "/", "/", "--ro-bind", str(root), str(root))
+    inside = (bwrap, "--dev-bind", "/", "/", "--ro-bind", str(root), str(root))
     async with opened("sums.py", server={"approve": "auto"}, inside=inside) as nv:
         await ready(nv)
         edits = [{"call": "edit", "args": {"path": path, "old": old, "new": "changed"}}

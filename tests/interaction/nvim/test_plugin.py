@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,7 +14,8 @@ import pytest
 from agent_core.telemetry import display
 from lsp_server.protocol import methods
 from lsp_server.settings import resolve
-from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, missing, nvim, run_lua
+from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, nvim, run_lua
+from tests.support.parts import lacking, program
 
 UNIT = Path(__file__).parent / "unit"
 MAX_LINES = 400
@@ -133,10 +133,8 @@ def test_form() -> None:
 
 
 def test_luacheck_finds_nothing() -> None:
-    if shutil.which("luacheck") is None:
-        missing("no luacheck (Debian: apt install lua-check)")
     done = subprocess.run(
-        ["luacheck", "--quiet", "--no-color", "."], cwd=PLUGIN, capture_output=True, text=True, timeout=60
+        [program("luacheck"), "--quiet", "--no-color", "."], cwd=PLUGIN, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stdout
 
@@ -146,18 +144,14 @@ def _sources() -> list[Path]:
 
 
 def _stylua() -> Path:
-    program = CACHE / "stylua-2.5.2" / "package" / "stylua"
-    if not program.exists():
+    found = CACHE / "stylua-2.5.2" / "package" / "stylua"
+    if not found.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
-        try:
-            done = subprocess.run(
-                ["npm", "pack", STYLUA, "--silent"], cwd=CACHE, capture_output=True, text=True, timeout=100
-            )
-        except FileNotFoundError:
-            missing("no npm to fetch stylua with")
+        command = [program("npm"), "pack", STYLUA, "--silent"]
+        done = subprocess.run(command, cwd=CACHE, capture_output=True, text=True, timeout=100)
         if done.returncode:
-            missing(f"npm could not fetch {STYLUA}")
+            lacking("registries", f"npm could not fetch {STYLUA}")
         with tarfile.open(CACHE / done.stdout.strip().splitlines()[-1]) as archive:
             archive.extractall(CACHE / "stylua-2.5.2", filter="data")
-        program.chmod(0o755)
-    return program
+        found.chmod(0o755)
+    return found

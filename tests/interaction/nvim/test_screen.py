@@ -11,7 +11,6 @@ import io
 import os
 import random
 import re
-import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -23,7 +22,8 @@ from rich.text import Text
 
 from tests.interaction.nvim.conftest import READY
 from tests.support.cli import environment
-from tests.support.nvim import CACHE, PLUGIN, Nvim, init_file, missing, nvim, setup
+from tests.support.nvim import CACHE, PLUGIN, Nvim, init_file, nvim, setup
+from tests.support.parts import program
 from tests.support.sample import OTHER_BUGS, copy_with
 
 COLUMNS, LINES = 140, 40
@@ -85,8 +85,7 @@ class Screen:
 
 @asynccontextmanager
 async def screen(folder: Path, root: Path, config: str, *files: str) -> AsyncIterator[tuple[Screen, Nvim]]:
-    if shutil.which("tmux") is None:
-        missing("no tmux (Debian: apt install tmux)")
+    program("tmux")
     name = f"loopline-{os.getpid()}-{hashlib.sha256(str(folder).encode()).hexdigest()[:10]}"
     socket = Path("/tmp") / f"{name}.sock"
     own = folder / "nvim"

@@ -16,8 +16,6 @@ from tests.support.cli import environment
 from tests.support.service import TIMEOUT_S, Running, connected
 from tests.support.serving import KEY, serving
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no SIGHUP here")
-
 FAR = '[engines.far]\nspec = "upstream:http://127.0.0.1:9/v1#one"\n'
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import platform
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -14,9 +13,12 @@ import pytest
 
 from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, Found, Sandbox, find_sandbox
 from agent_core.tools.workspace.workspace import Workspace
+from tests.support.parts import lacking
 from tests.support.tools import BIN, Bench, until
 
-pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")
+BUBBLEWRAP = pytest.mark.parametrize("found", ["bubblewrap"], indirect=True)
+"""For what Landlock can't hold."""
+LANDLOCK = pytest.mark.parametrize("found", ["landlock"], indirect=True)
 
 NOWHERE = {**BIN, "PATH": "/nonexistent"}
 FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE))}
@@ -25,9 +27,7 @@ FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE
 @pytest.fixture(params=["bubblewrap", "landlock"])
 def found(request: pytest.FixtureRequest) -> Found:
     if request.param not in FOUND:
-        if os.environ.get("CI", "").lower() == "true":
-            pytest.fail(f"no {request.param} here")
-        pytest.skip(f"no {request.param} here")
+        lacking("bwrap" if request.param == "bubblewrap" else request.param)
     return FOUND[request.param]
 
 
@@ -142,9 +142,8 @@ async def test_a_secret_that_the_user_opened_is_seen(found: Found, home: Path, t
     assert "netrc-key" in output and "aws-key" not in output
 
 
+@BUBBLEWRAP
 async def test_secrets_in_the_workspace_are_not_seen_under_bubblewrap(bench: Bench, found: Found) -> None:
-    if found.kind != "bubblewrap":
-        pytest.skip("Landlock can't hold this, and says so")
     bench.write(".env", "TOKEN=1")
     bench.write("deep/er/.env.local", "TOKEN=2")
     bench.write(".env.example", "TOKEN=\n")
@@ -153,10 +152,9 @@ async def test_secrets_in_the_workspace_are_not_seen_under_bubblewrap(bench: Ben
     assert bench.bytes(".env") == b"TOKEN=1"
 
 
+@LANDLOCK
 async def test_what_landlock_can_not_hold_is_what_we_say_it_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
     """The limits that `doctor` and the README name; where one falls, they are to be told anew."""
-    if found.kind != "landlock":
-        pytest.skip("these are Landlock's")
     bench.write(".env", "TOKEN=1")
     assert "TOKEN=1" in (await run(bench, "cat .env"))[0]
     outside = tmp_path / "outside" / "there"
@@ -175,9 +173,8 @@ async def test_what_landlock_can_not_hold_is_what_we_say_it_can_not(bench: Bench
         assert words in DESCRIPTIONS["landlock"]
 
 
+@BUBBLEWRAP
 async def test_bubblewrap_holds_what_landlock_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
-    if found.kind != "bubblewrap":
-        pytest.skip("bubblewrap's part")
     outside = tmp_path / "outside" / "there"
     outside.write_text("there")
     outside.chmod(0o600)
@@ -193,9 +190,8 @@ async def test_bubblewrap_holds_what_landlock_can_not(bench: Bench, found: Found
         assert code != 0, output
 
 
+@BUBBLEWRAP
 async def test_what_git_starts_later_can_not_be_planted(bench: Bench, found: Found) -> None:
-    if found.kind != "bubblewrap":
-        pytest.skip("Landlock can't hold this")
     await run(bench, "git init -q .")
     output, code = await run(bench, "echo x > .git/hooks/pre-commit")
     assert code != 0 and not (bench.root / ".git/hooks/pre-commit").exists()

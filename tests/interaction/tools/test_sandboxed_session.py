@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import sys
 from pathlib import Path
 
@@ -15,8 +14,7 @@ from agent_core.tools.sandbox import sandbox
 from agent_core.tools.sandbox.sandbox import Found, find_sandbox
 from agent_core.turns.events import Notice, Update
 from tests.support.cli import environment
-
-pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")
+from tests.support.parts import lacking
 
 
 async def writes_outside(tmp_path: Path, settings: str, seen: list[Update]) -> bool:
@@ -37,7 +35,7 @@ async def writes_outside(tmp_path: Path, settings: str, seen: list[Update]) -> b
 
 async def test_it_is_on_unless_the_user_switches_it_off(tmp_path: Path) -> None:
     if find_sandbox(environment(tmp_path)).kind == "none":
-        pytest.skip("no sandbox here")
+        lacking("bwrap", "nor Landlock")
     (tmp_path / "on").mkdir()
     (tmp_path / "off").mkdir()
     seen: list[Update] = []
@@ -63,7 +61,7 @@ async def test_where_none_holds_auto_runs_and_says_so_once(
 
 async def test_a_workspace_can_not_switch_it_off(tmp_path: Path) -> None:
     if find_sandbox(environment(tmp_path)).kind == "none":
-        pytest.skip("no sandbox here")
+        lacking("bwrap", "nor Landlock")
     config = tmp_path / "project" / ".loopline" / "config.toml"
     config.parent.mkdir(parents=True)
     config.write_text('sandbox = "off"\nsandbox_network = true\nsandbox_visible = ["~/.ssh"]\nallow = ["*"]\n')

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.parts import program
 from tests.support.vscode_install import locked
-from tests.support.web_browser import missing
 
 ROOT = Path(__file__).resolve().parents[3]
 EXTENSION = ROOT / "extensions" / "vscode"
@@ -18,8 +17,7 @@ MODULES = "extensions/vscode/node_modules/.package-lock.json"
 
 @pytest.mark.timeout(600)
 def test_the_pure_modules_on_node() -> None:
-    if shutil.which("npm") is None or shutil.which("make") is None:
-        missing("no npm and make for the extension's unit tests")
+    program("npm")
     with locked(ROOT / ".cache" / "editors" / "build"):
         for command, folder in ((["make", MODULES], ROOT), (["npm", "test"], EXTENSION)):
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=250)

@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,8 @@ from agent_core.telemetry.journal.layout import is_alive, journal_dir, list_jour
 from agent_core.telemetry.journal.reader import Feed, read_journal
 from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.rollup.rollup import Rollup
+from tests.support.parts import lacking
+from tests.support.rights import as_somebody_else
 from tests.support.telemetry import Scene
 
 SOURCE = "h000000-7-cccccc"
@@ -109,7 +111,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", place], capture_output=True, check=False
     )
     if mounted.returncode:
-        pytest.skip("needs the right to mount a file system")
+        lacking("root", "mounting a file system")
     yield place
     subprocess.run(["umount", place], check=True)
 
@@ -140,32 +142,11 @@ def test_a_full_disk_costs_one_line_and_writing_resumes_when_there_is_room(
     assert len(caplog.records) == 1
 
 
-def as_nobody(work: Callable[[], str]) -> str:
-    """Run `work` in a child without root's rights and give its text back."""
-    read_end, write_end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(read_end)
-            os.setgid(65534)
-            os.setuid(65534)
-            text = work()
-        except BaseException as error:
-            text = f"raised {error!r}"
-        os.write(write_end, text.encode())
-        os._exit(0)
-    os.close(write_end)
-    with open(read_end, "rb") as pipe:  # noqa: PTH123
-        text = pipe.read().decode()
-    os.waitpid(child, 0)
-    return text
-
-
 @pytest.fixture
 def shared_dir() -> Iterator[Path]:
     """A state directory that others may read but not write."""
     if os.geteuid():
-        pytest.skip("needs root, to run a child without its rights")
+        lacking("root", "a folder of another user")
     with tempfile.TemporaryDirectory(dir="/tmp") as place:
         Path(place).chmod(0o755)
         yield Path(place)
@@ -193,7 +174,7 @@ def test_a_read_only_state_directory_costs_one_line(shared_dir: Path) -> None:
         sink.close(5)
         return f"{sink.lost}\n" + "\n".join(lines.lines)
 
-    lost, *lines = as_nobody(work).splitlines()
+    lost, *lines = as_somebody_else(work).splitlines()
     assert lost == "2"
     (line,) = lines
     assert f"telemetry is not recorded: {journal_dir(shared_dir)}: EACCES Permission denied" in line
@@ -209,7 +190,7 @@ def test_a_closed_journal_on_a_read_only_medium_is_readable(shared_dir: Path) ->
     journal_dir(shared_dir).chmod(0o755)
     (file,) = list_journals(shared_dir)
     Path(file.path).chmod(0o644)
-    assert as_nobody(lambda: " ".join(str(event.seq) for event in read_journal(file.path))) == "1 2"
+    assert as_somebody_else(lambda: " ".join(str(event.seq) for event in read_journal(file.path))) == "1 2"
 
 
 def other_file(state_dir: Path, name: str, *statements: str) -> Path:

@@ -12,6 +12,7 @@ import pytest
 from agent_core.errors import ConfigError
 from agent_core.responses_server.app import build_app
 from agent_core.responses_server.process.run import bind, run_process, service_url, write_ready_file
+from tests.support.parts import lacking
 from tests.support.service import settings
 
 
@@ -44,7 +45,7 @@ def test_version_six_addresses_are_written_in_brackets() -> None:
     try:
         sock = bind("::1", 0)
     except ConfigError:
-        pytest.skip("no IPv6 here")
+        lacking("ipv6")
     with sock:
         assert service_url(sock).startswith("http://[::1]:")
 

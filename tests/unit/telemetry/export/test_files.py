@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from agent_core.errors import UsageError
 from agent_core.telemetry import events as ev
@@ -153,8 +155,6 @@ def test_parquet_without_its_package_is_a_clear_error(tmp_path: Path, monkeypatc
 
 
 def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
     scene = session(tmp_path, SOURCE, "one", "gpt-5")
     out = io.BytesIO()
     assert export(tmp_path, out, format="parquet", now_ns=NOW_NS).events == len(scene.events)

@@ -12,18 +12,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from agent_core.errors import ConfigError
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.export import otel_names as names
 from agent_core.telemetry.export.otel import OtelOptions, OtelSink, open_otel
 from tests.support.telemetry import MS, Scene
-
-pytest.importorskip("opentelemetry.sdk")
-pytest.importorskip("opentelemetry.exporter.otlp.proto.http")
-
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 CONVENTION_NAMES = {
     "gen_ai.client.inference.duration": "s",

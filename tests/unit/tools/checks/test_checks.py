@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.port import ToolContext, ToolResult
+from tests.support.parts import program
 from tests.support.tools import BIN, Bench, alive, until
 
 SAMPLE = Path(__file__).parents[3] / "agent_core" / "demo" / "sample"
@@ -254,8 +255,8 @@ async def test_a_target_of_another_root_runs_there(tmp_path: Path) -> None:
     assert first_line(await Bench(one, two).run("checks", target="two/test_two.py"))[:3] == ("passed", "0", "1")
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 async def test_npm_test_is_run_and_read(tmp_path: Path) -> None:
+    program("npm")
     bench = Bench(tmp_path, environment={**BIN, "HOME": str(tmp_path / "home")})
     bench.write("package.json", '{"name": "x", "scripts": {"test": "node --test"}}')
     bench.write(

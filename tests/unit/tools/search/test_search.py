@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import stat
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from agent_core.tools.port import ToolContext
 from agent_core.tools.search.engine import find_ripgrep
 from agent_core.tools.search.scan import expand_braces
 from agent_core.tools.search.search import SEARCH_LIMIT_S, SearchTool
+from tests.support.parts import program
 from tests.support.tools import BIN, Bench, Gaps
 from tests.support.tools_buffers import Buffers
 
@@ -225,12 +225,9 @@ def fill(bench: Bench) -> None:
     bench.write(".rgignore", "*\n")
 
 
-@pytest.mark.skipif(shutil.which("rg") is None, reason="ripgrep is not installed")
 async def test_ripgrep_and_the_own_walker_find_the_same(bench: Bench) -> None:
     fill(bench)
-    with_rg = SearchTool(
-        bench.workspace, {"PATH": str(Path(str(shutil.which("rg"))).parent)}, Processes(), first_look_s=0
-    )
+    with_rg = SearchTool(bench.workspace, {"PATH": str(Path(program("rg")).parent)}, Processes(), first_look_s=0)
     without = tool(bench, use_ripgrep=False)
     for pattern in PATTERNS:
         for arguments in (

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.workspace.exchange import exchange
+from tests.support.parts import lacking
 
 
 def test_two_files_change_places(tmp_path: Path) -> None:
@@ -14,7 +15,7 @@ def test_two_files_change_places(tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         if not exchange(folder, "a", "b"):
-            pytest.skip("this file system can't swap two names")
+            lacking("exchange")
         assert ((tmp_path / "a").read_text(), (tmp_path / "b").read_text()) == ("2", "1")
         with pytest.raises(FileNotFoundError):
             exchange(folder, "a", "missing")

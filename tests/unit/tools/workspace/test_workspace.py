@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,22 +9,9 @@ import pytest
 from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk
 from agent_core.tools.workspace.workspace import Workspace
+from tests.support.parts import lacking
+from tests.support.rights import NOBODY, let_pass, somebody_else
 from tests.support.tools import Bench
-
-NOBODY = 65534
-
-
-@contextmanager
-def somebody_else() -> Iterator[None]:
-    """Without root's right to read everything, where the tests run as root."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def code_of(workspace: Workspace, path: str) -> str:
@@ -135,13 +120,12 @@ async def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
         assert (await bench.ok("search", pattern="a")) == "0 hits"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make device nodes")
 async def test_devices_are_never_opened(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     try:
         os.mknod(tmp_path / "zero", 0o666 | 0o020000, os.makedev(1, 5))
     except PermissionError:
-        pytest.skip("no device nodes in this container")
+        lacking("root", "making a device node")
     assert "zero is a device" in await bench.refused("read", path="zero")
     assert await bench.ok("search", pattern="a") == "0 hits"
 
@@ -153,9 +137,7 @@ async def test_unreadable_files_and_folders(tmp_path: Path) -> None:
     bench.write("closed.txt", "word\n").chmod(0)
     bench.write("vault/inner.txt", "word\n")
     (tmp_path / "vault").chmod(0)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o011)
+    let_pass(tmp_path)
     try:
         with somebody_else():
             assert (await bench.refused("read", path="closed.txt")) == "unreadable: closed.txt: permission denied"

@@ -3,9 +3,6 @@ from __future__ import annotations
 import json
 
 import pytest
-
-pytest.importorskip("llguidance")
-
 from llguidance import LLMatcher
 
 from agent_core.errors import EngineError
