@@ -119,9 +119,10 @@ def outcome(folder: Path, ci: bool) -> subprocess.CompletedProcess[str]:
     )
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = soak\n")
     env = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
+    env |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-m", "not soak", "-p", "tests.support.parts", str(folder)],
-        cwd=folder, env={**env, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **({"CI": "true"} if ci else {})}, text=True,
+        cwd=folder, env={**env, **({"CI": "true"} if ci else {})}, text=True,
         capture_output=True, timeout=100,
     )  # fmt: skip
 

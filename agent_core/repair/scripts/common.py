@@ -1,7 +1,7 @@
 """What survey and trial share: the scratch copy of the project, and one forked child per experiment."""
 
 # Sent as text to interpreters that may be older: short beats modern.
-# ruff: noqa: PTH103, PTH109, PTH110, PTH113, PTH114, PTH116, PTH118, PTH123, PTH206, PTH208
+# ruff: noqa: PTH103, PTH104, PTH109, PTH110, PTH113, PTH114, PTH116, PTH118, PTH123, PTH206, PTH208
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ SKIPPED_FOLDERS = {".git", ".hg", ".svn", ".venv", "venv", ".tox", ".nox", "node
 MAX_COPY_BYTES = 256 * 1024 * 1024
 MAX_CHILD_MEMORY = 4 * 1024 * 1024 * 1024
 PREFIX = "loopline-repair-"
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+CHILDREN: set[int] = set()
+"""Forked and not waited for; `fork` and `stop` alone change it."""
 WAIT_S, LOAD_S = 5, 30
 """Seconds by the clock that a child may take beyond its limits, and one that loads the tests first: ample for a busy
 machine. Only what sleeps needs them; what loops ends by its processor time."""
@@ -41,9 +44,23 @@ def say(word: str, value: Any) -> None:
     os.write(OUT, (word + " " + (value if isinstance(value, str) else json.dumps(value)) + "\n").encode())
 
 
-def locked(folder: str) -> bool:
-    """Takes the lock of a scratch folder for as long as this process lives; False where another process has it."""
-    descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR | os.O_CREAT)
+def own_folder() -> str:
+    """A new folder that no other run removes: its lock is held before it has the name by which others find it."""
+    folder = os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+    new = os.path.join(folder, "lock.new")
+    fcntl.flock(os.open(new, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+    os.rename(new, os.path.join(folder, "lock"))
+    return folder
+
+
+def abandoned(folder: str) -> bool:
+    """Whether the run that made a scratch folder is gone; then its lock is ours for as long as this process lives."""
+    try:
+        if os.stat(folder).st_uid != os.getuid():
+            return False
+        descriptor = os.open(os.path.join(folder, "lock"), os.O_RDWR)
+    except OSError:
+        return False  # being made or removed by another run
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -57,8 +74,7 @@ def remove_stale() -> None:
     base = tempfile.gettempdir()
     for name in os.listdir(base):
         path = os.path.join(base, name)
-        own = name.startswith(PREFIX) and os.stat(path).st_uid == os.getuid()
-        if own and os.path.exists(os.path.join(path, "lock")) and locked(path):
+        if name.startswith(PREFIX) and abandoned(path):
             shutil.rmtree(path, ignore_errors=True)
 
 
@@ -136,12 +152,17 @@ def enter(root: str, base: str) -> None:
 def fork(work: Callable[[Callable[[dict[str, Any]], None]], None], processor_s: float = 0) -> tuple[int, int]:
     """Runs `work(report)` in a child; returns its pid and the pipe that its reports come through, one JSON per line."""
     reading, writing = os.pipe()
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # a child that nobody knows of would be left
     pid = os.fork()
     if pid:
+        CHILDREN.add(pid)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         os.close(writing)
         return pid, reading
     status = 1
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        CHILDREN.clear()
         os.close(reading)
         try:
             resource.setrlimit(resource.RLIMIT_AS, (MAX_CHILD_MEMORY, MAX_CHILD_MEMORY))
@@ -180,9 +201,12 @@ def messages(pid: int, pipe: int, quiet_s: float) -> Iterator[dict[str, Any]]:
 
 
 def stop(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+    """Ends a child; one that is waited for already is let be."""
+    if pid in CHILDREN:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        CHILDREN.discard(pid)
 
 
 def main(work: Callable[[str], None]) -> None:
@@ -193,13 +217,14 @@ def main(work: Callable[[str], None]) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(null, descriptor)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, lambda *ignored: sys.exit(130))
     remove_stale()
-    holder = os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
     owner = os.getpid()
-    locked(holder)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # whoever ends this program between the next lines waits
+    holder = own_folder()
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
         BASE = os.path.join(holder, "base")
         copy_tree(root, BASE)
         write_edits(BASE, JOB.get("base", []))
@@ -210,6 +235,10 @@ def main(work: Callable[[str], None]) -> None:
         say("done", {"ok": False, "why": str(error)})
     finally:
         if os.getpid() == owner:
+            for number in ENDING:
+                signal.signal(number, signal.SIG_IGN)
+            for child in list(CHILDREN):
+                stop(child)
             os.chdir("/")
             shutil.rmtree(holder, ignore_errors=True)
 

@@ -345,12 +345,44 @@ def test_the_copy_is_removed_when_the_program_is_ended(project: Path) -> None:
     process.stdin.write(scratch.survey_script("pytest", []).encode())
     process.stdin.close()
     pattern = f"loopline-repair-{process.pid}-*"
-    deadline = time.monotonic() + 20
-    while not list(Path(tempfile.gettempdir()).glob(pattern)) and time.monotonic() < deadline:
+    deadline = time.monotonic() + 60
+    while not list(Path(tempfile.gettempdir()).glob(pattern)):
+        assert time.monotonic() < deadline and process.poll() is None
         os.sched_yield()
     os.kill(process.pid, signal.SIGTERM)
-    process.wait(timeout=20)
+    process.wait(timeout=60)
     assert list(Path(tempfile.gettempdir()).glob(pattern)) == []
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        *((call, signal.SIGTERM) for call in ("tempfile.mkdtemp", "os.rename", "os.fork", "shutil.rmtree")),
+        ("tempfile.mkdtemp", signal.SIGINT),
+        ("os.fork", signal.SIGHUP),
+    ],
+)
+def test_ended_right_after_any_step_it_leaves_nothing(project: Path, call: str, number: signal.Signals) -> None:
+    """The signal comes while `call` returns: no moment is left in which a folder or a child belongs to nobody."""
+    module, name = call.split(".")
+    early = (
+        f"import os, {module}\n_true = {call}\n"
+        "def _called(*given, **named):\n"
+        "    found = _true(*given, **named)\n"
+        f"    if found != 0: {module}.{name} = _true; os.kill(os.getpid(), {int(number)})\n"
+        "    return found\n"
+        f"{call} = _called\n"
+    )
+    script = scratch.survey_script("pytest", ["tests/test_mod.py::test_good"])
+    future, rest = script.split("from __future__ import annotations\n", 1)
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"{future}from __future__ import annotations\n{early}{rest}"], cwd=project,
+        start_new_session=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    process.wait(timeout=60)
+    assert list(Path(tempfile.gettempdir()).glob(f"loopline-repair-{process.pid}-*")) == []
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
