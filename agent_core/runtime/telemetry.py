@@ -15,6 +15,7 @@ from agent_core.clock import Clock
 from agent_core.config import Settings
 from agent_core.errors import ConfigError
 from agent_core.keys import Keys
+from agent_core.telemetry.alive import Heart, Pulse
 from agent_core.telemetry.emitter import Emitter, FanOut, Sink
 from agent_core.telemetry.hub.shipper import Shipper
 from agent_core.telemetry.journal.retention import sweep
@@ -59,4 +60,9 @@ def telemetry(
                 exporters.append(otel)
         # Old journals are unlinked beside the work; a process that ends first leaves the rest to the next one.
         threading.Thread(target=sweep, args=(states, clock.wall_ns()), name="loopline-sweep", daemon=True).start()
-        yield Emitter(FanOut((journal, *exporters, *sinks)), clock, source)
+        pulse = Pulse()
+        emitter = Emitter(FanOut((journal, *exporters, *sinks, pulse)), clock, source)
+        heart = Heart(pulse, emitter, clock)
+        heart.start()
+        stack.callback(heart.close)
+        yield emitter

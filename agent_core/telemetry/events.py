@@ -181,6 +181,10 @@ class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
     screened: str | None = None
 
 
+class SourceAlive(Event, frozen=True, kw_only=True, tag="source.alive"):
+    """The process lives and something of it runs; at most every 15 s, see `alive.Pulse`."""
+
+
 class Content(Event, frozen=True, kw_only=True, tag="content"):
     """Text of a session: prompts, answers, tool arguments and outputs. Kept only if the user turns it on, in files of
     its own; never exported or shipped unless that is turned on as well."""
@@ -210,5 +214,6 @@ AnyEvent = (
     | ConnectionFallback
     | ConnectionClosed
     | ServiceCall
+    | SourceAlive
     | Content
 )

@@ -31,6 +31,7 @@ from dashboard.hub.store.port import Store, StoreError
 from dashboard.hub.store.records import EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.tasks import owned
 from dashboard.hub.writing import Writing
+from dashboard.state.silence import GONE_S, SILENT_S, silence, silent_words
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,8 @@ class Hub:
         self._recent: dict[str, Recent] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._new_sources = NewSources()
+        self._silent: dict[str, str] = {}
+        """What the running turns of silent sources are said to be, by source."""
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -215,7 +218,30 @@ class Hub:
             if now_s != sampled_s:
                 sampled_s = now_s
                 self._sample(now_s)
+                self.watch_silence()
             self.live.tick()
+
+    def watch_silence(self) -> None:
+        """Have the running turns of silent sources told anew each minute, and give up those of sources that are gone.
+
+        A hub that has just begun waits for them first: they may have had nobody to speak to.
+        """
+        now_us = self.now_us()
+        listened = now_us - self.began_us >= SILENT_S * 1e6
+        for member in self.roster.members(None):
+            running = member.state.running
+            silent_s = silence(member.source.seen_us * 1000, now_us * 1000) if running else None
+            words = "" if silent_s is None else silent_words(silent_s)
+            if words != self._silent.get(member.source.source, ""):
+                self._silent[member.source.source] = words
+                self.live.mark(member.source.team, set(running), [], [])
+            if not words:
+                self._silent.pop(member.source.source, None)
+            if silent_s is not None and silent_s >= GONE_S and listened:
+                member.give_up(now_us)
+                changes = member.take(now_us * 1000)
+                self.writing.add(msgspec.structs.replace(member.source), [], changes)
+                self._tell(member, changes)
 
     def _sample(self, now_s: int) -> None:
         now_ns = self.now_ns()

@@ -23,6 +23,7 @@ from dashboard.state.connections import ConnectionBook
 from dashboard.state.findings import Finding, findings_of
 from dashboard.state.lines import TurnLine, line_of
 from dashboard.state.savings import SavingsBook
+from dashboard.state.silence import GONE_S, silence
 
 MINUTE_NS = 60_000_000_000
 MAX_DIRTY = 5_000
@@ -86,8 +87,11 @@ class State:
         max_turns: int = 2000,
         max_raw: int = 2000,
         max_errors: int = 500,
+        by_position: bool = True,
     ) -> None:
-        """`max_turns` ended turns are kept with their calls, `max_raw` events as they came, `max_errors` findings."""
+        """`max_turns` ended turns are kept with their calls, `max_raw` events as they came, `max_errors` findings.
+        `by_position`: a source is heard of at the instants that its events tell; else only `hear` says so, by the clock
+        of who receives them."""
         self.rollup = Rollup(prices=prices, targets=targets, max_turns=max_turns)
         self.raw: deque[ev.Event] = deque(maxlen=max_raw)
         self.errors: deque[Finding] = deque(maxlen=max_errors)
@@ -103,18 +107,25 @@ class State:
         self._rates: deque[float] = deque(maxlen=RATE_SAMPLES)
         self._latest: dict[str, tuple[int, Any]] = {}
         """Of the header: what was latest in time, with its instant. Sources come one after the other, not by time."""
+        self._by_position = by_position
+        self._heard: dict[str, int] = {}
+        """By source: when it was heard of last."""
         self._max_turns = max_turns
         self._dirty = Dirty()
 
     # Taking events
 
     def apply(self, event: ev.Event) -> bool:
-        """Fold one event; False if it was seen before."""
+        """Fold one event; False if it was seen before. Turns of its source that were given up go on."""
+        for turn in self.rollup.given_up(event.source):
+            self._resume(turn)
         if not self.rollup.fold(event):
             return False
         at_ns = event.mono_ns - self.rollup.axis.mono_ns(event.source, 0)
         self.events += 1
         self.last_ns = at_ns if self.last_ns is None else max(self.last_ns, at_ns)
+        if self._by_position:
+            self.hear(event.source, at_ns)
         self.raw.append(event)
         self.connections.apply(event, at_ns)
         self._note_call(event, at_ns)
@@ -134,6 +145,27 @@ class State:
         for connection in self.connections.end_source(source):
             self._dirty.connections.add(connection)
             self._dirty.everything = True
+
+    def hear(self, source: str, at_ns: int) -> None:
+        """A source was heard of at an instant."""
+        self._heard[source] = max(at_ns, self._heard.get(source, 0))
+
+    def give_up(self, turn: str) -> None:
+        """A running turn counts as interrupted at its last activity, until its source comes back."""
+        self.rollup.give_up(turn)
+        if turn in self._running:
+            del self._running[turn]
+            self._dirty.ended.append(turn)
+        self._lines.pop(turn, None)
+        self._dirty.turns.add(turn)
+        self._dirty.everything = True
+
+    def give_up_silent(self, now_ns: int) -> None:
+        """Give up the turns of sources that are not heard of for `silence.GONE_S`."""
+        for turn in self.running:
+            heard_ns = self._heard.get(self.rollup.turns[turn].source, now_ns)
+            if now_ns - heard_ns >= GONE_S * 1e9:
+                self.give_up(turn)
 
     def sample_rate(self, now_ns: int) -> None:
         """Add the live rate of now to the header's history (0 when idle); call it about once a second."""
@@ -158,7 +190,8 @@ class State:
             return None
         if row.status is None:
             live_rate = self.rollup.live_rate(now_ns, row.session) or None
-            return line_of(self.rollup, self.rollup.turn_now(turn, now_ns), live_rate)
+            silent_s = silence(self._heard.get(row.source, now_ns), now_ns)
+            return line_of(self.rollup, self.rollup.turn_now(turn, now_ns), live_rate, silent_s)
         line = self._lines.get(turn)
         if line is None:
             line = self._lines[turn] = line_of(self.rollup, row, None)
@@ -233,6 +266,14 @@ class State:
         return [approval.approval for approval in row.approvals if approval.resolved_ns is None]
 
     # Keeping track
+
+    def _resume(self, turn: str) -> None:
+        self.rollup.resume(turn)
+        row = self.rollup.turns.get(turn)
+        if row is not None and row.status is None:
+            self._running.setdefault(turn)
+        self._lines.pop(turn, None)
+        self._dirty.turns.add(turn)
 
     def _note_call(self, event: ev.Event, at_ns: int) -> None:
         if isinstance(event, ev.CallSent):

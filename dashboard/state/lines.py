@@ -47,6 +47,8 @@ class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last call that failed."""
     approvals: int
     """Open approvals."""
+    silent_s: float | None = None
+    """Of a running turn whose source is not heard of: for how long; None below `silence.SILENT_S`."""
     suspect: tuple[str, ...] = ()
     """Names of figures that cannot be right in one of its calls, each once."""
 
@@ -57,8 +59,8 @@ class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
         return f"{name} #{self.number}" if self.number else name
 
 
-def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None) -> TurnLine:
-    """The line of a turn; `live_rate` is what its session streams now, None if nothing."""
+def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None, silent_s: float | None = None) -> TurnLine:
+    """The line of a turn; `live_rate` is what its session streams now, None if nothing. `silent_s` as in the line."""
     calls = [call for call in (rollup.calls.get(name) for name in row.calls) if call is not None and not call.warmup]
     session = rollup.sessions.get(row.session or "")
     known_input = [call for call in calls if call.cache_ratio is not None]
@@ -90,6 +92,7 @@ def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None) -> TurnLine:
         cost_usd=sum(costs) if costs else None,
         bytes_up=sum(call.bytes_up for call in calls),
         error_code=next((call.error_code for call in reversed(calls) if call.error_code is not None), None),
+        silent_s=silent_s,
         suspect=tuple(dict.fromkeys(name for call in calls for name in call.suspect)),
         approvals=0 if row.status is not None else sum(approval.resolved_ns is None for approval in row.approvals),
     )

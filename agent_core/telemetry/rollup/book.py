@@ -177,7 +177,10 @@ class Book:
             oldest = next((turn for turn, row in self.turns.items() if row.status is not None), None)
             if oldest is None:
                 break
-            for call in self.turns.pop(oldest).calls:
+            row = self.turns.pop(oldest)
+            if self.clocks.pop(oldest, None) is not None:
+                self.open_turns[row.source] -= 1
+            for call in row.calls:
                 self._forget_call(call)
         while len(self._turnless) > self._max_turns:
             self._forget_call(self._turnless.popleft())

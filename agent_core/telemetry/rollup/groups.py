@@ -30,11 +30,11 @@ class Groups:
         for figures in self._of(row.session, row.model, row.ended_ns):
             figures.add_call(row, sign)
 
-    def add_turn(self, row: TurnRow, good: bool, models: set[str]) -> None:
+    def add_turn(self, row: TurnRow, good: bool, models: set[str], sign: int = 1) -> None:
         """A turn belongs to a model's group only if all its calls went to that model."""
         model = next(iter(models)) if len(models) == 1 else None
         for figures in self._of(row.session, model, row.ended_ns):
-            figures.add_turn(row, good)
+            figures.add_turn(row, good, sign)
 
     def window(self, since_ns: int, until_ns: int) -> Figures:
         """Figures of the minutes that touch [since, until)."""

@@ -50,6 +50,8 @@ class Rollup:
         self._max_turns = max_turns
         self._live: dict[str, LiveRate] = {}
         self._service_first: dict[str, ev.ServiceCall] = {}
+        self._given_up: dict[str, tuple[TurnRow, set[str]]] = {}
+        """By turn: what was counted of it, and the models of its calls."""
 
     def fold(self, event: ev.Event) -> bool:
         """Take one event; False if it was seen before. An event of a type that carries no figure is taken and changes
@@ -118,11 +120,35 @@ class Rollup:
         """A copy of a running turn as it stands at `now_ns` (wall axis), so that bars grow between events. An ended
         one is itself."""
         row = self.turns[turn]
-        if turn not in self._book.clocks:
+        if turn not in self._book.clocks or row.status is not None:
             return row
         row = msgspec.structs.replace(row)
         self._book.show_stages(row, self.axis.mono_ns(row.source, now_ns))
         return row
+
+    def give_up(self, turn: str) -> None:
+        """Count a running turn as interrupted at its last activity, for nothing is heard of its source; until `resume`."""
+        row = self.turns[turn]
+        if row.status is not None:
+            return
+        row.status, row.stage, row.ended_ns = "interrupted", None, row.started_ns + row.duration_ns
+        calls = [self.calls[call] for call in row.calls]
+        models = {call.model for call in calls if call.model is not None and not call.warmup}
+        counted = msgspec.structs.replace(row, stages_ns=dict(row.stages_ns))
+        self._given_up[turn] = (counted, models)
+        self.groups.add_turn(counted, False, models)
+
+    def resume(self, turn: str) -> None:
+        """The source of a turn that was given up came back: it goes on, and counts when it ends."""
+        counted, models = self._given_up.pop(turn)
+        self.groups.add_turn(counted, False, models, -1)
+        row = self.turns.get(turn)
+        if row is not None and turn in self._book.clocks:
+            row.status, row.ended_ns, row.stage = None, None, self._book.clocks[turn].current()
+
+    def given_up(self, source: str) -> list[str]:
+        """Turns of a source that were given up."""
+        return [turn for turn, (row, _) in self._given_up.items() if row.source == source]
 
     # How one event changes the rows
 

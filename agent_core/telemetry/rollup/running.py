@@ -39,6 +39,8 @@ class Running:
 
     def fold(self, event: ev.Event) -> None:
         self.seq = event.seq
+        if isinstance(event, ev.SourceAlive):
+            return  # a sign of life is no activity
         self._last[event.turn] = event
         match event:
             case ev.TurnStarted(turn=str(turn)):

@@ -31,12 +31,13 @@ class Sketch:
         self.count = sum(self._buckets.values())
 
     def add(self, value: float, times: int = 1) -> None:
-        """Count `value`; negative `times` takes samples back that were added before."""
+        """Count `value`; negative `times` takes samples back that were added before, here or in what this is merged
+        into."""
         if not value >= 0:
             raise ValueError(f"a sketch takes values from 0 up, got {value}")
         key = self._key(value)
         left = self._buckets.get(key, 0) + times
-        if left > 0:
+        if left:
             self._buckets[key] = left
         else:
             self._buckets.pop(key, None)
@@ -47,7 +48,7 @@ class Sketch:
             raise ValueError("sketches of different error can't be merged")
         for key, times in other._buckets.items():
             left = self._buckets.get(key, 0) + sign * times
-            if left > 0:
+            if left:
                 self._buckets[key] = left
             else:
                 self._buckets.pop(key, None)

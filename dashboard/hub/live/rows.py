@@ -15,6 +15,7 @@ from dashboard.hub.sources.state import Member
 from dashboard.state import format as fmt
 from dashboard.state.findings import Finding
 from dashboard.state.lines import TurnLine
+from dashboard.state.silence import silent_words
 
 
 class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,7 +28,7 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     """`running`, or how it ended."""
     stage: str
-    """Name of the stage, "" once it ended."""
+    """Name of the stage, `silent` while its source is not heard of, "" once it ended."""
     stage_word: str
     started_ms: int
     duration_ms: int
@@ -43,6 +44,8 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     approvals: int
     error: str
+    silent_s: float | None = None
+    """As in `TurnLine`."""
     suspect: tuple[str, ...] = ()
     """Names of figures that cannot be right in one of its calls."""
 
@@ -102,8 +105,10 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         project=fmt.one_line(line.project or fmt.UNKNOWN, 80),
         model=_models(line.models),
         status=line.status or "running",
-        stage=line.stage or "",
-        stage_word=fmt.STAGE_WORDS.get(line.stage or "", line.status or ""),
+        stage="silent" if line.silent_s is not None else line.stage or "",
+        stage_word=silent_words(line.silent_s)
+        if line.silent_s is not None
+        else fmt.STAGE_WORDS.get(line.stage or "", line.status or ""),
         started_ms=line.started_ns // 1_000_000,
         duration_ms=round(line.duration_ms),
         duration=fmt.duration(line.duration_ms),
@@ -116,6 +121,7 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         calls=line.calls,
         approvals=line.approvals,
         error=fmt.one_line(line.error_code or "", 80),
+        silent_s=line.silent_s,
         suspect=line.suspect,
     )
 

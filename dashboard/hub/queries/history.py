@@ -21,6 +21,7 @@ from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, TurnQuery, TurnRecord, day_of, response_subject
 from dashboard.state.fold import State
 from dashboard.state.lines import TurnLine
+from dashboard.state.silence import GONE_S
 
 MAX_FOLLOWED = 2_000
 """Events of one answer to who follows."""
@@ -52,6 +53,8 @@ async def view_turn(hub: Hub, turn: str, team: str | None) -> TurnView | None:
     state.apply_all(events)
     if turn not in state.rollup.turns:
         return None
+    if state.rollup.turns[turn].status is None and (record.status != "running" or is_gone(hub, record)):
+        state.give_up(turn)
     line = line_of_record(record)
     return TurnView(turn, record.team, record.agent, "turn" if line is None else line.title, state, live=False)
 
@@ -79,6 +82,12 @@ def line_of_record(record: TurnRecord) -> TurnLine | None:
         return msgspec.json.decode(record.body, type=TurnLine)
     except msgspec.DecodeError:
         return None
+
+
+def is_gone(hub: Hub, record: TurnRecord) -> bool:
+    """Whether nothing has been heard of a turn's source for so long that it counts as interrupted."""
+    source = hub.roster.sources.get(record.source)
+    return source is None or hub.now_us() - source.seen_us >= GONE_S * 1e6
 
 
 def turn_events(store: Store, record: TurnRecord) -> list[Event]:

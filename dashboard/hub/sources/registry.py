@@ -16,7 +16,7 @@ from dashboard.hub.ingest.names import Names
 from dashboard.hub.settings import HubSettings
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
-from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, day_of
+from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, TurnRecord, day_of
 
 SLICE = 200
 """Events folded before other work gets its turn, about 5 ms."""
@@ -66,7 +66,7 @@ class Roster:
         if member is None:
             member = self._new_member(record)
             if record.seq:
-                await self._replay(member, None)
+                await self._bring_back(member)
             while len(self._members) >= MAX_MEMBERS:
                 self._members.popitem(last=False)
             self._members[record.source] = member
@@ -105,27 +105,53 @@ class Roster:
         self.sources = {record.source: record for record in await self.ask(self._store.sources)}
         await self._know_names()
         now_us = self._clock.wall_ns() // 1000
-        firsts = await self._open_turns(now_us)
+        firsts = await self._running_sources(now_us)
         for record in sorted(self.sources.values(), key=_seen_us)[-MAX_MEMBERS:]:
             quiet_us = now_us - record.seen_us
             if quiet_us < LATE_US or (record.source in firsts and quiet_us < LOST_US):
                 member = self._new_member(record)
-                await self._replay(member, firsts.get(record.source))
+                if record.source in firsts:
+                    await self._replay(member, firsts[record.source])
+                else:
+                    await self._bring_back(member)
                 self._members[record.source] = member
 
-    async def _open_turns(self, now_us: int) -> dict[str, int]:
+    async def _running_sources(self, now_us: int) -> dict[str, int]:
         """The first sequence of the earliest turn that runs, by source."""
-        query = TurnQuery(
-            team=None, since_us=now_us - 2 * DAY_US, until_us=now_us + DAY_US, status="running", limit=1_000
-        )
         firsts: dict[str, int] = {}
-        for turn in await self.ask(self._store.turns, query):
-            for body in await self.ask(self._store.events_of, [turn.turn], turn.team):
-                event = decoded(body)
-                if event is not None and event.source == turn.source:
-                    firsts[turn.source] = min(firsts.get(turn.source, event.seq), event.seq)
-                    break
+        for turn in await self._turns(now_us, "running"):
+            seq = await self._first_seq(turn)
+            if seq is not None:
+                firsts[turn.source] = min(firsts.get(turn.source, seq), seq)
         return firsts
+
+    async def _open_turns(self, now_us: int, status: str, source: SourceRecord) -> dict[str, int]:
+        """The first sequence of each turn of a source that has this status, by turn."""
+        firsts = {}
+        for turn in await self._turns(now_us, status):
+            seq = await self._first_seq(turn) if turn.source == source.source else None
+            if seq is not None:
+                firsts[turn.turn] = seq
+        return firsts
+
+    async def _turns(self, now_us: int, status: str) -> list[TurnRecord]:
+        """Of the last two days."""
+        query = TurnQuery(team=None, since_us=now_us - 2 * DAY_US, until_us=now_us + DAY_US, status=status, limit=1_000)
+        return await self.ask(self._store.turns, query)
+
+    async def _first_seq(self, turn: TurnRecord) -> int | None:
+        for body in await self.ask(self._store.events_of, [turn.turn], turn.team):
+            event = decoded(body)
+            if event is not None and event.source == turn.source:
+                return event.seq
+        return None
+
+    async def _bring_back(self, member: Member) -> None:
+        """Fold again what a source sent before it was dropped; turns that were given up may go on now."""
+        now_us = self._clock.wall_ns() // 1000
+        given_up = await self._open_turns(now_us, "interrupted", member.source)
+        await self._replay(member, min(given_up.values(), default=None))
+        member.know_given_up(set(given_up))
 
     async def _replay(self, member: Member, from_seq: int | None) -> None:
         record = member.source

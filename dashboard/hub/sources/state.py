@@ -22,6 +22,7 @@ from agent_core.telemetry.events import (
     Event,
     ServiceCall,
     SessionStarted,
+    SourceAlive,
     TurnFinished,
 )
 from agent_core.telemetry.rollup.figures import Targets
@@ -99,15 +100,31 @@ class Member:
         """Fold events that were counted before."""
         for event in events:
             self._apply(event)
+        self.state.hear(self.source.source, self.source.seen_us * 1000)
         self._changes = Changes()
 
     def fold(self, events: list[Event], now_us: int) -> None:
         """Fold new events. `now_us`: the hub's clock, for events whose own time can't be."""
         self._recording = True
+        self.state.hear(self.source.source, now_us * 1000)
         for event in events:
             self._at_us = now_us
             self._apply(event)
         self._recording = False
+
+    def give_up(self, now_us: int) -> None:
+        """Nothing is heard of the source: what runs counts as interrupted, until it comes back."""
+        self._recording, self._at_us = True, now_us
+        for turn in self.state.running:
+            self.state.give_up(turn)
+        self._recording = False
+
+    def know_given_up(self, turns: set[str]) -> None:
+        """After a replay: these were given up, and counted so, before."""
+        for turn in self.state.running:
+            if turn in turns:
+                self.state.give_up(turn)
+        self.state.take_dirty()
 
     def take(self, now_ns: int) -> Changes:
         """The changes since it was asked last."""
@@ -140,8 +157,9 @@ class Member:
 
     def _apply(self, event: Event) -> None:
         before = self.state.errors[-1] if self.state.errors else None
-        if not isinstance(event, CallProgress):
+        if not isinstance(event, CallProgress | SourceAlive):
             self.weight += 1
+        self._stored.difference_update(self.state.rollup.given_up(event.source))
         try:
             self.state.apply(event)
         except _UNFIT:
@@ -193,7 +211,7 @@ class Member:
         if self._recording:
             self._cell(row.ended_ns, self._dims_of(row)).figures.add_call(row, sign)
 
-    def _turn_ended(self, row: TurnRow, good: bool, models: set[str]) -> None:
+    def _turn_ended(self, row: TurnRow, good: bool, models: set[str], sign: int) -> None:
         if not self._recording:
             return
         calls = [call for call in (self.state.rollup.calls.get(name) for name in row.calls) if call is not None]
@@ -204,7 +222,7 @@ class Member:
             str(next(iter(transports))) if len(transports) == 1 else "",
             "",
         )
-        self._cell(row.ended_ns, dims).figures.add_turn(row, good)
+        self._cell(row.ended_ns, dims).figures.add_turn(row, good, sign)
 
     def _count_savings(self, call: str) -> None:
         row, now = self.state.rollup.calls.get(call), self.state.savings.calls.get(call)
@@ -258,7 +276,12 @@ class Member:
     def _new_state(self) -> State:
         self._stored: set[str] = set()
         state = State(
-            prices=self._names.prices, targets=self._targets, max_turns=MAX_TURNS, max_raw=0, max_errors=MAX_TURNS
+            prices=self._names.prices,
+            targets=self._targets,
+            max_turns=MAX_TURNS,
+            max_raw=0,
+            max_errors=MAX_TURNS,
+            by_position=False,
         )
         state.rollup.groups = _Recorder(self._names.prices, self._call_ended, self._turn_ended)
         return state
@@ -267,6 +290,7 @@ class Member:
         sessions = list(self.state.rollup.sessions.items())[-MAX_TURNS:]
         self.state, self.weight = self._new_state(), 0
         self._counted.clear()
+        self.state.hear(self.source.source, self.source.seen_us * 1000)
         for name, row in sessions:
             row.turns.clear()
             self.state.rollup.sessions[name] = row
@@ -279,7 +303,7 @@ class _Recorder(Groups):
         self,
         prices: PriceTable,
         on_call: Callable[[CallRow, int], None],
-        on_turn: Callable[[TurnRow, bool, set[str]], None],
+        on_turn: Callable[[TurnRow, bool, set[str], int], None],
     ) -> None:
         super().__init__(prices, max_windows=1, max_models=1, max_sessions=1)
         self._on_call, self._on_turn = on_call, on_turn
@@ -287,8 +311,8 @@ class _Recorder(Groups):
     def add_call(self, row: CallRow, sign: int = 1) -> None:
         self._on_call(row, sign)
 
-    def add_turn(self, row: TurnRow, good: bool, models: set[str]) -> None:
-        self._on_turn(row, good, models)
+    def add_turn(self, row: TurnRow, good: bool, models: set[str], sign: int = 1) -> None:
+        self._on_turn(row, good, models, sign)
 
 
 PAST_US = 400 * 86_400_000_000
@@ -301,7 +325,7 @@ def plausible_us(at_us: int, now_us: int) -> int:
 
 
 def kind_of(event_type: type[Event]) -> EventKind:
-    if event_type is CallProgress:
+    if event_type in (CallProgress, SourceAlive):
         return SAMPLE
     return CONTEXT if event_type in _CONTEXT_TYPES else ORDINARY
 

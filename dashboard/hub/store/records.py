@@ -21,7 +21,7 @@ _LAST_DAY = date.max.toordinal() - _EPOCH_ORDINAL
 EventKind = Literal[0, 1, 2]
 ORDINARY: EventKind = 0
 SAMPLE: EventKind = 1
-"""`call.progress`: of use while it is fresh, then deleted."""
+"""`call.progress` and `source.alive`: of use while they are fresh, then deleted."""
 CONTEXT: EventKind = 2
 """`session.*` and `connection.*`: needed to read later events of the source."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboard.state.format import UNKNOWN, duration, one_line, rate, time_of_day
 from dashboard.state.lines import TurnLine
+from dashboard.state.silence import silent_words
 from dashboard.widgets.spans import Line, Look, Role, crop, left, line_width, right, title_of
 
 _GLYPHS: dict[str | None, tuple[str, Role]] = {
@@ -36,6 +37,8 @@ def _second(line: TurnLine, width: int) -> Line:
     calls = f"{line.calls} call{'' if line.calls == 1 else 's'}"
     if line.approvals:
         return _ends(((f"  {calls} ", "dim"), ("waits for approval", "approval")), (), width)
+    if line.silent_s is not None:
+        return _ends(((f"  {calls} ", "dim"), (silent_words(line.silent_s), "warn")), (), width)
     if line.error_code is not None and line.status in ("failed", "interrupted"):
         return _ends(((f"  {calls} ", "dim"), (one_line(line.error_code, 60), "bad")), (), width)
     start: Line = (

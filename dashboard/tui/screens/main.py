@@ -75,6 +75,7 @@ class MainScreen(Screen[None]):
         state = self.desk.state
         dirty = state.take_dirty()
         if self._ticks % TICKS_HZ == 0:
+            state.give_up_silent(self.work.now_ns())
             state.sample_rate(self.work.now_ns())
             self._all_dirty = True  # ages and countdowns go on without events
         self._all_dirty |= bool(dirty) or bool(state.running) or self.work.trouble() != self.desk.trouble

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from dashboard.hub.people.auth import Identity
 from dashboard.state import format as fmt
+from dashboard.state.silence import silent_words
 from dashboard.web.access import session_cookie
 from dashboard.web.assets import Assets
 from dashboard.web.parts import parts_of
@@ -111,7 +112,7 @@ def environment(assets: Assets) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.globals.update(asset=assets.url, fmt=fmt, link=link, turn_link=turn_link)
+    pages.globals.update(asset=assets.url, fmt=fmt, link=link, turn_link=turn_link, silent_words=silent_words)
     pages.filters.update(clock=_clock, number=fmt.number, plain=fmt.one_line, combine=_combine)
     return pages
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
+import msgspec
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from dashboard.hub.core import Hub
 from dashboard.hub.live.rows import LiveRow, row_of
-from dashboard.hub.queries.history import TurnView, line_of_record, view_turn
+from dashboard.hub.queries.history import TurnView, is_gone, line_of_record, view_turn
 from dashboard.hub.store.records import DAY_US, TurnQuery
 from dashboard.state.compare import Compared, compare, figures_of_turn
 from dashboard.state.waterfall import waterfall
@@ -53,11 +54,13 @@ async def turns_as_data(request: Request, identity: ReadApi) -> Response:
     hub = parts_of(request).hub
     now_us = hub.now_us()
     query = TurnQuery(team=identity.sees, since_us=now_us - 30 * DAY_US, until_us=now_us + DAY_US, limit=200)
-    rows = [
-        row_of(line, record.team, record.agent, None)
-        for record in await hub.ask(hub.store.turns, query)
-        if (line := line_of_record(record)) is not None
-    ]
+    rows = []
+    for record in await hub.ask(hub.store.turns, query):
+        line = line_of_record(record)
+        if line is not None and line.status is None and is_gone(hub, record):
+            line = msgspec.structs.replace(line, status="interrupted", stage=None)
+        if line is not None:
+            rows.append(row_of(line, record.team, record.agent, None))
     return json_reply({"turns": rows})
 
 
@@ -68,11 +71,14 @@ async def turn_as_data(request: Request, turn: str, identity: ReadApi) -> Respon
     line = view.state.turn_line(turn, hub.now_ns())
     if line is None:
         raise _unknown()
+    told = msgspec.to_builtins(line)
+    if line.silent_s is None:
+        del told["silent_s"]
     return json_reply(
         {
             "team": view.team,
             "agent": view.agent,
-            "turn": line,
+            "turn": told,
             "stages_ms": view.state.stages_ms(turn, hub.now_ns()),
             "calls": view.state.calls_of(turn),
             "tools": view.state.rollup.turns[turn].tools,
