@@ -127,7 +127,7 @@ class Rollup:
         return row
 
     def give_up(self, turn: str) -> None:
-        """Count a running turn as interrupted at its last activity, for nothing is heard of its source; until `resume`."""
+        """Count a running turn as interrupted at its last activity until `resume`: nothing is heard of its source."""
         row = self.turns[turn]
         if row.status is not None:
             return

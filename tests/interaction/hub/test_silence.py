@@ -12,7 +12,7 @@ from agent_core.telemetry import events as ev
 from dashboard.state.silence import silent_words
 from tests.support.hub import batch_of
 from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site
+from tests.support.web import Site, running_site, wait_for
 
 HTML = {"accept": "text/html"}
 
@@ -69,9 +69,8 @@ async def counted(site: Site) -> dict[str, int]:
 
 
 async def written(site: Site) -> None:
-    async with asyncio.timeout(10):
-        while site.hub.writing.waiting_events or site.hub.writing._pending or site.hub.writing._failed:
-            await asyncio.sleep(0.02)
+    writing = site.hub.writing
+    await wait_for(lambda: not (writing.waiting_events or writing._pending or writing._failed), 10)
 
 
 async def test_a_silent_source_says_so_then_counts_as_interrupted_and_goes_on_when_it_is_back(tmp_path: Path) -> None:
