@@ -15,6 +15,8 @@ from agent_core.errors import UsageError
 from agent_core.keys import Keys
 from agent_core.telemetry.export.files import export
 from agent_core.telemetry.hub.hub_client import HubClient, Outcome, shown_url
+from agent_core.telemetry.hub.losses import read_losses
+from agent_core.telemetry.hub.shipper import losses_path
 
 
 def export_events(
@@ -64,4 +66,8 @@ def hub_state() -> int:
     reached = answer.outcome is Outcome.ACKED
     words = "takes our token" if reached else f"does not take what we push: {answer.detail}"
     console.print(f"{shown_url(url)} {words}", highlight=False, soft_wrap=True)
+    losses = read_losses(losses_path(state_dir(env), url))
+    if losses.count:
+        lost = f"It did not keep {losses.count} events ({losses.refused} refused, {losses.late} late): {losses.reason}"
+        console.print(lost, highlight=False, soft_wrap=True, markup=False)
     return 0 if reached else 1

@@ -146,7 +146,7 @@ def build_app(
             Route("/readyz", probes.ready),
             Route("/metrics", Metrics(service).show),
         ],
-        middleware=[Middleware(AuthMiddleware, guard=service.guard)],
+        middleware=[Middleware(AuthMiddleware, guard=service.guard, clock=service.clock)],
         exception_handlers={HTTPException: _not_served},
         lifespan=lifespan,
     )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,17 +18,18 @@ from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event
 from agent_core.telemetry.rollup.axis import parse_time_ns
 from dashboard.hub import housekeeping
-from dashboard.hub.ingest.ndjson import Batch, Refused
+from dashboard.hub.ingest.ndjson import Batch, Refused, check_steps
 from dashboard.hub.live.recent import SPAN_S, Recent
 from dashboard.hub.live.ring import Live
 from dashboard.hub.live.rows import error_of, live_row
 from dashboard.hub.metrics import Counters, Since
 from dashboard.hub.people.limits import NewSources
 from dashboard.hub.settings import HubSettings
+from dashboard.hub.sources.owners import Owners
 from dashboard.hub.sources.registry import SLICE, Roster
 from dashboard.hub.sources.state import Changes, Member, kind_of, plausible_us, subject_of
 from dashboard.hub.store.port import Store, StoreError
-from dashboard.hub.store.records import EventRow, Expired, Flush, SourceRecord, day_of
+from dashboard.hub.store.records import SAMPLE, Claim, EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.tasks import owned
 from dashboard.hub.writing import Writing
 from dashboard.state.silence import GONE_S, SILENT_S, silence, silent_words
@@ -40,6 +41,14 @@ ACK_S = 8.0
 TICK_S = 0.25
 
 Answer = TypeVar("Answer")
+
+
+class Taken(NamedTuple):
+    """What became of a batch. `acked`: its last sequence, durable like all before it. `late`: events of it that came
+    behind later ones of their source; they are not kept."""
+
+    acked: int
+    late: int
 
 
 class Hub:
@@ -61,6 +70,7 @@ class Hub:
         self._new_sources = NewSources()
         self._silent: dict[str, str] = {}
         """What the running turns of silent sources are said to be, by source."""
+        self._owners = Owners(self._asked_owners)
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -93,6 +103,9 @@ class Hub:
         """Run one of the store's questions in a thread."""
         return await self.roster.ask(question, *arguments)
 
+    async def _asked_owners(self, team: str, names: Sequence[str]) -> Mapping[str, str]:
+        return await self.ask(self.store.owners, team, names)
+
     def now_ns(self) -> int:
         return self.clock.wall_ns()
 
@@ -112,68 +125,82 @@ class Hub:
 
     # Taking events
 
-    def acked(self, team: str, source: str) -> int:
-        """The last durable sequence of a source, 0 if it is new. Raises `Refused` for another team's."""
-        self._check_owner(team, source)
-        return self.writing.durable.get(source, 0)
+    def acked(self, team: str, agent: str, source: str) -> int:
+        """The last durable sequence of a source of this identity, 0 if it is new."""
+        return self.writing.durable.get(self.roster.key(team, agent, source), 0)
 
-    async def accept(self, team: str, agent: str, batch: Batch) -> int:
-        """Take a batch; gives the last sequence that is durable, which covers it. Raises `Refused`."""
-        self._check_owner(team, batch.source)
+    async def accept(self, team: str, agent: str, batch: Batch, after: int | None = None) -> Taken:
+        """Take a batch of an identity; what it answers covers the batch and nothing beyond. Raises `Refused`.
+
+        `after`: the last sequence that was acknowledged to who pushes; None: it does not say.
+        """
         if self.writing.behind:
             raise _refusal(self.writing.last_error)
+        key = self.roster.key(team, agent, batch.source)
+        known = self.roster.sources[key].seq if key in self.roster.sources else 0
+        check_steps(batch, known, after)
         try:
-            await self._fold_in_turn(team, agent, batch)
-            await self.writing.until_durable(batch.source, batch.last_seq, ACK_S)
+            late = await self._fold_in_turn(team, agent, key, batch)
+            await self.writing.until_durable(key, batch.last_seq, ACK_S)
         except StoreError as error:
             raise _refusal(error) from error
         self.counters.batches += 1
         self.counters.passed_over += batch.passed_over
-        return self.writing.durable[batch.source]
+        return Taken(acked=batch.last_seq, late=late)
 
-    async def _fold_in_turn(self, team: str, agent: str, batch: Batch) -> None:
-        """Batches of one source one after the other."""
-        lock = self._locks.setdefault(batch.source, asyncio.Lock())
+    async def _fold_in_turn(self, team: str, agent: str, key: str, batch: Batch) -> int:
+        """Batches of one source one after the other. Gives how many events came too late."""
+        lock = self._locks.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                await self._fold(self._record(team, agent, batch.source), agent, batch)
+                return await self._fold(self._record(team, agent, key), batch)
         finally:
             if not lock.locked():
-                self._locks.pop(batch.source, None)
+                self._locks.pop(key, None)
 
-    def _record(self, team: str, agent: str, source: str) -> SourceRecord:
-        record = self.roster.sources.get(source)
+    def _record(self, team: str, agent: str, key: str) -> SourceRecord:
+        record = self.roster.sources.get(key)
         if record is None:
-            if self._new_sources.take(team, self.clock.mono_ns()):
-                message = "too many new sources of this team"
+            if self._new_sources.take(f"{team}/{agent}", self.clock.mono_ns()):
+                message = "too many new sources of this token"
                 raise Refused(HTTPStatus.TOO_MANY_REQUESTS, "too_many_sources", message, retry_after_s=60)
-            record = SourceRecord(source=source, team=team, agent=agent, seen_us=self.now_us())
-            self.roster.sources[source] = record
+            record = SourceRecord(source=key, team=team, agent=agent, seen_us=self.now_us())
+            self.roster.sources[key] = record
         return record
 
-    def _check_owner(self, team: str, source: str) -> None:
-        record = self.roster.sources.get(source)
-        if record is not None and record.team != team:
-            raise Refused(HTTPStatus.FORBIDDEN, "other_team", "this source belongs to another team")
-
-    async def _fold(self, record: SourceRecord, agent: str, batch: Batch) -> None:
+    async def _fold(self, record: SourceRecord, batch: Batch) -> int:
         new = [event for event in batch.events if event.seq > record.seq]
-        self.counters.repeated += len(batch.events) - len(new)
+        late = await self._late(record, batch)
+        self.counters.repeated += len(batch.events) - len(new) - late
+        self.counters.late += late
         if batch.last_seq <= record.seq:
-            return
+            return late
         member = await self.roster.member(record)
-        record.agent = agent
+        new, claims = await self._owners.own(record, new, day_of(self.now_us()))
         for start in range(0, max(1, len(new)), SLICE):
             some = new[start : start + SLICE]
             last = start + SLICE >= len(new)
-            self._fold_slice(member, some, batch.last_seq if last else some[-1].seq)
+            self._fold_slice(member, some, batch.last_seq if last else some[-1].seq, [] if start else claims)
             await asyncio.sleep(0)
+        return late
 
-    def _fold_slice(self, member: Member, events: list[Event], reached: int) -> None:
+    async def _late(self, record: SourceRecord, batch: Batch) -> int:
+        """How many events of the batch are not new and not here either: they can't be counted any more."""
+        old = [event for event in batch.events if event.seq <= record.seq]
+        if not old:
+            return 0
+        await self.writing.until_durable(record.source, old[-1].seq, ACK_S)
+        days = [day for day in await self.ask(self.store.days) if record.first_day <= day <= record.last_day]
+        kept = await self.ask(self.store.kept, record.source, days, [event.seq for event in old])
+        gone = [event for event in old if event.seq not in kept and kind_of(type(event)) != SAMPLE]
+        return sum(bool(days) and _row(record, event, self.now_us()).day >= days[0] for event in gone)
+
+    def _fold_slice(self, member: Member, events: list[Event], reached: int, claims: list[Claim]) -> None:
         """Fold, and put what comes of it into the next unit; nothing else may run in between."""
         record, now_us, unfit = member.source, self.now_us(), member.unfit
         member.fold(events, now_us)
         changes = member.take(self.now_ns())
+        changes.claims = claims
         rows = [_row(record, event, now_us) for event in events]
         days = [row.day for row in rows]
         self.recent(record.team)

@@ -35,6 +35,8 @@ class Counters(msgspec.Struct):
     batches: int = 0
     repeated: int = 0
     """Events that were known."""
+    late: int = 0
+    """Events that came behind later ones of their source and were not kept."""
     passed_over: int = 0
     """Events of types this version does not know."""
     unfit: int = 0

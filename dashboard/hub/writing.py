@@ -82,6 +82,8 @@ class Writing:
         pending.events += rows
         pending.findings += changes.findings
         pending.sources[source.source] = source
+        for claim in changes.claims:
+            pending.claims.setdefault((claim.team, claim.name), claim)
         for turn in changes.turns.values():
             pending.turns[(turn.team, turn.turn)] = turn
         self.waiting_events += len(rows)

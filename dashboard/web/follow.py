@@ -16,6 +16,7 @@ from dashboard.feed import JournalFollower
 from dashboard.hub.core import Hub
 from dashboard.hub.ingest.ndjson import Batch, Refused, problem_of
 from dashboard.hub.people.auth import LOCAL_TEAM
+from dashboard.hub.sources.owners import MARK
 from dashboard.hub.store.port import People, StoreError
 from dashboard.hub.store.records import DAY_US, day_of
 
@@ -30,7 +31,9 @@ async def follow_journals(hub: Hub, people: People, state_dir: Path) -> None:
     """Runs until it is cancelled. Journals of days that the hub would not keep are left unread."""
     finished = _finished(people)
     seqs = {
-        record.source: record.seq for record in hub.roster.sources.values() if record.team == LOCAL_TEAM and record.seq
+        record.source.partition(MARK)[0]: record.seq
+        for record in hub.roster.sources.values()
+        if (record.team, record.agent) == (LOCAL_TEAM, AGENT) and record.seq
     }
     since = day_of(hub.now_us() - hub.settings.raw_days * DAY_US)
     follower = JournalFollower(state_dir, since=since, cursor=Cursor(seqs, set(finished)), clock=hub.clock)
@@ -40,7 +43,7 @@ async def follow_journals(hub: Hub, people: People, state_dir: Path) -> None:
             for one in _by_source(batch.events):
                 await _take(hub, one)
             for source in batch.ended:
-                hub.roster.end(source)
+                hub.roster.end(hub.roster.key(LOCAL_TEAM, AGENT, source))
             if batch.ended:
                 finished |= set(batch.ended)
                 with contextlib.suppress(StoreError):
@@ -54,7 +57,7 @@ async def _take(hub: Hub, batch: Batch) -> None:
     """Until the hub has it: a journal is not lost because a disk is full for a while."""
     while True:
         try:
-            await hub.accept(LOCAL_TEAM, AGENT, batch)
+            await hub.accept(LOCAL_TEAM, AGENT, batch, batch.first_seq - 1)
         except Refused as refused:
             hub.counters.refused[refused.code] += 1
             if refused.retry_after_s is None:
@@ -72,7 +75,7 @@ def _by_source(events: list[Event]) -> Iterator[Batch]:
         found.setdefault(event.source, []).append(event)
     for source, some in found.items():
         fit = [event for event in some if not isinstance(event, Content) and not problem_of(event)]
-        yield Batch(source, fit, some[-1].seq, len(some) - len(fit))
+        yield Batch(source, fit, some[-1].seq, len(some) - len(fit), some[0].seq)
 
 
 def _finished(people: People) -> set[str]:

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from agent_core.telemetry.events import SCHEMA_VERSION
+from agent_core.telemetry.hub.hub_client import AFTER_HEADER
 from dashboard.hub.ingest.ndjson import MAX_BODY_BYTES, MAX_EVENTS, Refused, read_batch
 from dashboard.hub.people.auth import ALL_TEAMS, LOCAL_TEAM, Identity
 from dashboard.web.access import IngestApi, read_body
@@ -21,8 +22,8 @@ log = logging.getLogger(__name__)
 
 BODY_S = 20.0
 """How long an agent may take to send its body."""
-_BIG = 256 << 10
-"""Bodies from this size on are read in a thread."""
+_BIG = 64 << 10
+"""Bodies from this size on are read in a thread, and those that are compressed."""
 
 router = APIRouter()
 
@@ -32,17 +33,15 @@ async def acked(request: Request, identity: IngestApi) -> Response:
     """How far a source is (`?source=`), and what this hub takes."""
     parts = parts_of(request)
     source = request.query_params.get("source", "")
-    try:
-        seq = parts.hub.acked(team_of(identity), source) if source else 0
-    except Refused as refused:
-        return _refusal(parts, identity, refused)
+    seq = parts.hub.acked(team_of(identity), identity.name, source) if source else 0
     limits = {"events": MAX_EVENTS, "bytes": MAX_BODY_BYTES}
     return json_reply({"acked": seq, "schema": SCHEMA_VERSION, "content": False, "limits": limits})
 
 
 @router.post("/api/ingest")
 async def ingest(request: Request, identity: IngestApi) -> Response:
-    """Take a batch of one source; the answer's `acked` is the last sequence that is durable."""
+    """Take a batch of one source; the answer's `acked` is its last sequence, which is durable. `late` says how many
+    events came behind later ones and are not kept."""
     parts = parts_of(request)
     try:
         async with asyncio.timeout(BODY_S):
@@ -51,11 +50,12 @@ async def ingest(request: Request, identity: IngestApi) -> Response:
         raise WebError(HTTPStatus.REQUEST_TIMEOUT, "too_slow", "The body did not come in time.") from None
     encoding = request.headers.get("content-encoding", "")
     try:
-        if len(body) < _BIG:
+        if len(body) < _BIG and not encoding:
             batch = read_batch(body, encoding)
         else:
             batch = await asyncio.to_thread(read_batch, body, encoding)
-        wait_s = parts.ingest_rate.take(batch.source, parts.hub.clock.mono_ns())
+        bucket = f"{identity.team}/{identity.name}/{batch.source}"
+        wait_s = parts.ingest_rate.take(bucket, parts.hub.clock.mono_ns())
         if wait_s:
             raise Refused(
                 HTTPStatus.TOO_MANY_REQUESTS,
@@ -63,10 +63,16 @@ async def ingest(request: Request, identity: IngestApi) -> Response:
                 "Send larger batches, less often.",
                 retry_after_s=wait_s,
             )
-        seq = await parts.hub.accept(team_of(identity), identity.name, batch)
+        taken = await parts.hub.accept(team_of(identity), identity.name, batch, _after(request))
     except Refused as refused:
         return _refusal(parts, identity, refused)
-    return json_reply({"acked": seq})
+    return json_reply({"acked": taken.acked, **({"late": taken.late} if taken.late else {})})
+
+
+def _after(request: Request) -> int | None:
+    """What the agent says was acknowledged to it of this source, None if it does not say."""
+    told = request.headers.get(AFTER_HEADER, "")
+    return int(told) if told.isascii() and told.isdigit() and len(told) <= 16 else None
 
 
 def team_of(identity: Identity) -> str:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from jinja2 import Environment
 from starlette.requests import HTTPConnection
 
+from agent_core.rates import Buckets, Failures
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth
-from dashboard.hub.people.limits import Buckets
 from dashboard.hub.store.port import People
 from dashboard.web.assets import Assets
 from dashboard.web.origin import Site
@@ -40,8 +40,8 @@ class Parts:
     """Set when the process is to end; streams and long polls end with it."""
     exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(4))
     """Each export reads from disk in a thread of its own."""
-    failures: Buckets = field(default_factory=lambda: Buckets(per_s=10.0, burst=50.0))
-    """Wrong credentials by peer: bounds the work, not the secrecy, which 256 random bits see to."""
+    failures: Failures = field(default_factory=Failures)
+    """Wrong credentials by peer."""
     ingest_rate: Buckets = field(default_factory=lambda: Buckets(per_s=50.0, burst=100.0))
     """Batches by source."""
     refusals: Buckets = field(default_factory=lambda: Buckets(per_s=1 / 60, burst=3.0))

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from agent_core.errors import ConfigError
+from agent_core.peer_deadlines import TimedHttp
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +72,7 @@ class Server:
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none",
             timeout_graceful_shutdown=SHUTDOWN_S, timeout_keep_alive=30, h11_max_incomplete_event_size=32 << 10,
-            proxy_headers=False,
+            proxy_headers=False, http=TimedHttp,
         )  # fmt: skip
         self._server, self._listener = _Uvicorn(config), listener
 

@@ -9,13 +9,13 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, cast
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.extensions.base import Extension
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.frames import Frame
 from websockets.typing import ExtensionParameter
 
+from agent_core.peer_deadlines import StalledReader, TimedHttp
 from agent_core.responses_server.settings import MAX_FRAME_BYTES
 
 MAX_UNPACKED_BYTES = 2 * MAX_FRAME_BYTES
@@ -76,14 +76,14 @@ class BoundedDeflateFactory(ServerPerMessageDeflateFactory):
         )
 
 
-class CoalescingHttp(H11Protocol):
+class CoalescingHttp(TimedHttp):
     """uvicorn's HTTP protocol on a transport that coalesces; an upgrade takes the same transport over."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(_coalescing(transport, self.loop))
 
 
-class CoalescingProtocol(WebSocketsSansIOProtocol):
+class CoalescingProtocol(StalledReader, WebSocketsSansIOProtocol):
     """uvicorn's WebSocket protocol on a transport that coalesces, and that unpacks no more than it would serve."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

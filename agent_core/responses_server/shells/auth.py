@@ -15,11 +15,15 @@ from http import HTTPStatus
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from agent_core.clock import Clock
+from agent_core.rates import Failures
 from agent_core.responses_server.settings import ApiKey
 from agent_core.responses_server.shells.http.replies import error_body, send_reply
+from agent_core.wire.errors import retry_headers
 
 log = logging.getLogger(__name__)
 
+LIMIT_KIND = "rate_limit_error"
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 """Answered without a key (but not under a foreign Host)."""
 
@@ -31,7 +35,8 @@ class Guard:
         self._digests = [
             (key.name, bytes.fromhex(key.sha256) if key.sha256 else sha256(key.key.encode()).digest()) for key in keys
         ]
-        self.refused: Counter[str] = Counter({"host": 0, "key": 0})
+        self._failures = Failures()
+        self.refused: Counter[str] = Counter({"host": 0, "key": 0, "rate": 0})
         """How many requests and upgrades were refused, by reason."""
         self._hosts = frozenset(_host_name(host) for host in hosts)
 
@@ -49,6 +54,12 @@ class Guard:
                 found = name
         return found if scheme.lower() == "bearer" else None
 
+    def failed(self, peer: str, now_ns: int) -> float:
+        """Count a request without a right key. The seconds that its peer has to wait, 0.0 if it may go on."""
+        wait_s = self._failures.take(peer, now_ns)
+        self.refused["rate" if wait_s else "key"] += 1
+        return wait_s
+
 
 def _host_name(value: str) -> str:
     value = value.strip().lower()
@@ -59,10 +70,13 @@ def _host_name(value: str) -> str:
 
 
 class AuthMiddleware:
-    """ASGI shell round `Guard`: refuses with 403 (Host) or 401 (key), and notes the key's name in `scope["state"]`."""
+    """ASGI shell round `Guard`: refuses with 403 (Host), 401 (key) or 429 (too many wrong keys of a peer).
 
-    def __init__(self, app: ASGIApp, guard: Guard) -> None:
-        self._app, self._guard = app, guard
+    Notes the key's name in `scope["state"]`.
+    """
+
+    def __init__(self, app: ASGIApp, guard: Guard, clock: Clock) -> None:
+        self._app, self._guard, self._clock = app, guard, clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -76,7 +90,12 @@ class AuthMiddleware:
         if scope["path"] not in OPEN_PATHS:
             name = self._guard.key_name(_header(scope, b"authorization"))
             if name is None:
-                self._guard.refused["key"] += 1
+                wait_s = self._guard.failed((scope.get("client") or ("",))[0], self._clock.mono_ns())
+                if wait_s:
+                    body = error_body("rate_limit_exceeded", "Too many wrong keys; wait a moment.", kind=LIMIT_KIND)
+                    pause = [(name.encode(), value.encode()) for name, value in (retry_headers(wait_s) or {}).items()]
+                    await send_reply(scope, receive, send, HTTPStatus.TOO_MANY_REQUESTS, body, pause)
+                    return
                 log.info("no or a wrong key", extra={"fields": {"transport": scope["type"]}})
                 body = error_body("invalid_api_key", "No or a wrong API key: send 'Authorization: Bearer KEY'.")
                 headers = [(b"www-authenticate", b"Bearer")]

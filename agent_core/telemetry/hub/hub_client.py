@@ -21,6 +21,8 @@ import msgspec
 from agent_core.telemetry.events import SCHEMA_VERSION
 
 TIMEOUT_S = 10.0
+AFTER_HEADER = "loopline-after"
+"""With a batch: the last sequence of its source that was acknowledged; what lies between was not to leave."""
 _MAX_ANSWER = 64 * 1024
 
 
@@ -38,17 +40,26 @@ class Outcome(Enum):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """`acked` is the hub's last sequence of the batch's source, None unless the outcome is ACKED. `detail` is for
-    people."""
+    """`acked` is the hub's last sequence of the batch's source, None unless the outcome is ACKED. `late`: how many
+    events of the batch the hub has not kept, since they came behind later ones. `detail` is for people."""
 
     outcome: Outcome
     acked: int | None = None
+    late: int = 0
     retry_after_s: float | None = None
     detail: str = ""
 
 
 class _Acked(msgspec.Struct):
     acked: int
+    late: int = 0
+
+
+class _Refused(msgspec.Struct):
+    class Error(msgspec.Struct):
+        code: str = ""
+
+    error: Error = msgspec.field(default_factory=Error)
 
 
 class HubClient:
@@ -59,11 +70,14 @@ class HubClient:
         self._token = token
         self._client: Any = None
 
-    def push(self, lines: Sequence[bytes]) -> Answer:
-        """Send events, one JSON object each. Never raises for what the network or the hub does; takes a few times
-        `TIMEOUT_S` at most."""
+    def push(self, lines: Sequence[bytes], after: int = 0) -> Answer:
+        """Send events of a source, one JSON object each. `after`: the last that was acknowledged of it.
+
+        Never raises for what the network or the hub does; takes a few times `TIMEOUT_S` at most.
+        """
         body = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=5, mtime=0)
-        return self._exchange("POST", body, {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip"})
+        headers = {"Content-Type": "application/x-ndjson", "Content-Encoding": "gzip", AFTER_HEADER: str(after)}
+        return self._exchange("POST", body, headers)
 
     def probe(self) -> Answer:
         """Ask whether the hub is there and takes the token: ACKED if so. As bounded as `push`; never raises."""
@@ -89,6 +103,15 @@ class HubClient:
         if self._client is not None:
             self._client.close()
             self._client = None
+
+
+def _code(data: bytes) -> str:
+    """The error code of a refusal, "" if it has none that is a word."""
+    try:
+        code = msgspec.json.decode(data, type=_Refused).error.code
+    except msgspec.DecodeError:
+        return ""
+    return code if code.isascii() and code.replace("_", "").isalnum() and len(code) <= 64 else ""
 
 
 def shown_url(hub_url: str) -> str:
@@ -127,13 +150,15 @@ def _answer(status: int, retry_after: str | None, data: bytes) -> Answer:
     pause_s = retry_after_s(retry_after, datetime.now(UTC))
     if status == 200:
         try:
-            return Answer(Outcome.ACKED, msgspec.json.decode(data, type=_Acked).acked)
+            told = msgspec.json.decode(data, type=_Acked)
+            return Answer(Outcome.ACKED, told.acked, late=told.late)
         except msgspec.DecodeError:
             return Answer(Outcome.LATER, detail="the answer is not that of a hub")
     if status in (401, 403):
         return Answer(Outcome.KEY_REFUSED, detail=f"HTTP {status}")
     if status == 413:
         return Answer(Outcome.TOO_LARGE, detail="HTTP 413")
-    if status in (400, 422):
-        return Answer(Outcome.REFUSED, detail=f"HTTP {status}")
+    code = _code(data)
+    if status in (400, 422) or (status == 409 and code == "sequence_jump"):
+        return Answer(Outcome.REFUSED, detail=f"HTTP {status}{f' {code}' if code else ''}")
     return Answer(Outcome.LATER, retry_after_s=pause_s, detail=f"HTTP {status}")

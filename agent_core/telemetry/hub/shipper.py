@@ -27,6 +27,7 @@ import msgspec
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event
 from agent_core.telemetry.hub.hub_client import Answer, HubClient, Outcome, is_exposed, shown_url
+from agent_core.telemetry.hub.losses import Losses, read_losses, write_losses
 from agent_core.telemetry.hub.privacy import strip_content
 from agent_core.telemetry.journal.layout import SHIPPER_LOCK, journal_dir, list_journals
 from agent_core.telemetry.journal.reader import Cursor, Feed
@@ -52,6 +53,9 @@ class ShipStatus(msgspec.Struct):
 
     shipped: int = 0
     refused: int = 0
+    """Events that the hub did not want; they are not there."""
+    late: int = 0
+    """Events that the hub has not kept, since others of their source came before them."""
     standby: bool = False
     trouble: str | None = None
 
@@ -114,7 +118,8 @@ class Shipper:
             batch = self._next_batch()
             answer = Answer(Outcome.ACKED, batch.last_seq)
             if batch.lines:
-                answer = self._client.push([line for _, line in batch.lines])
+                after = self._acked.seqs.get(batch.source, 0)
+                answer = self._client.push([line for _, line in batch.lines], after)
             return self._settle(batch, answer)
         except OSError as error:  # the state directory is gone or read-only: as if the hub were away
             return self._pause(f"{type(error).__name__}: {error}")
@@ -176,6 +181,7 @@ class Shipper:
 
     def _settle(self, batch: _Batch, answer: Answer) -> float:
         if answer.outcome is Outcome.ACKED and answer.acked is not None:
+            self._note_late(batch, answer.late)
             return self._advance(batch, answer.acked)
         if answer.outcome in (Outcome.REFUSED, Outcome.TOO_LARGE):
             return self._divide(batch, answer)
@@ -201,6 +207,20 @@ class Shipper:
         self._save()
         return 0.0
 
+    def _note_late(self, batch: _Batch, late: int) -> None:
+        """Say what the hub has acknowledged and not kept; it is no use to send it again."""
+        if late > 0:
+            self.status.late += late
+            self._lost("later events of their source were there first", late=late)
+
+    def _lost(self, reason: str, *, refused: int = 0, late: int = 0) -> None:
+        """Say that events are not in the hub, now and to whoever asks later."""
+        log.warning("%s did not keep %d events: %s", shown_url(self._hub_url), refused + late, reason)
+        path = losses_path(self._state_dir, self._hub_url)
+        losses = read_losses(path)
+        with contextlib.suppress(OSError):
+            write_losses(path, Losses(losses.refused + refused, losses.late + late, reason))
+
     def _divide(self, batch: _Batch, answer: Answer) -> float:
         """Halve a batch that was refused; a single event that is refused is skipped."""
         half = len(batch.lines) // 2
@@ -216,6 +236,7 @@ class Shipper:
             return self._pause(f"refuses every event ({answer.detail})", HOLD_S)
         self._refusals += 1
         self.status.refused += 1
+        self._lost(answer.detail, refused=1)
         self._acked.seqs[batch.source] = batch.last_seq
         self._save()
         return 0.0
@@ -243,6 +264,11 @@ class Shipper:
         private = self._cursor_path.with_suffix(f".{os.getpid()}.new")
         private.write_bytes(msgspec.json.encode(self._acked))
         private.replace(self._cursor_path)
+
+
+def losses_path(state_dir: Path, hub_url: str) -> Path:
+    """Where it is kept what a hub has not kept."""
+    return journal_dir(state_dir) / f"lost-{_digest(hub_url)}.json"
 
 
 def _batches(source: str, events: list[Event], strip: Callable[[Event], Event | None]) -> list[_Batch]:

@@ -11,9 +11,9 @@ from dashboard.hub.store.records import Dims
 from dashboard.state.format import one_line
 
 LIMITS = {"client": 40, "version": 80, "project": 200, "model": 100}
-"""Different names a team and day; models with a price are kept beyond it."""
+"""Different names an identity and day; models with a price are kept beyond it."""
 MAX_DIMS = 3_000
-"""Different combinations a team and day."""
+"""Different combinations an identity and day."""
 MAX_LENGTH = 80
 _KEPT_DAYS = 3
 
@@ -25,7 +25,7 @@ class _Day:
 
 
 class Names:
-    """The names of one team."""
+    """The names of one identity."""
 
     def __init__(self, prices: PriceTable) -> None:
         self.prices = prices

@@ -37,6 +37,8 @@ MAX_REPORTED = (1 << 63) - 1
 """Of a figure that a provider told."""
 MAX_ENTRIES = 2_000
 MAX_SEQ = 1 << 53
+MAX_STEP = 100_000
+"""Sequences that may be left out between two events."""
 MAX_MONO_NS = 1 << 62
 _EARLIEST_NS = parse_time_ns("2020-01-01T00:00:00Z")
 _LATEST_NS = parse_time_ns("2100-01-01T00:00:00Z")
@@ -65,12 +67,17 @@ class Refused(LooplineError):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Events of one source in ascending sequence; `last_seq` includes those that were passed over."""
+    """Events of one source in ascending sequence; `last_seq` includes those that were passed over.
+
+    `first_seq` 0: that of the first event. `widest`: the largest step from one sequence to the next.
+    """
 
     source: str
     events: list[Event]
     last_seq: int
     passed_over: int
+    first_seq: int = 0
+    widest: int = 1
 
 
 class _Head(msgspec.Struct):
@@ -84,7 +91,7 @@ _head = msgspec.json.Decoder(_Head)
 
 def read_batch(body: bytes, encoding: str) -> Batch:
     """The batch in a request body; `encoding` is its Content-Encoding, "" for none. Raises `Refused`."""
-    source, last_seq, passed_over = "", 0, 0
+    source, first_seq, last_seq, widest, passed_over = "", 0, 0, 1, 0
     events: list[Event] = []
     for number, line in enumerate(_lines(_decoded(body, encoding)), 1):
         if number > MAX_EVENTS:
@@ -95,6 +102,8 @@ def read_batch(body: bytes, encoding: str) -> Batch:
             raise _bad("mixed_sources", number, "a batch holds events of one source")
         if head.seq <= last_seq:
             raise _bad("wrong_sequence", number, f"sequence {head.seq} after {last_seq}; it must ascend")
+        widest = max(widest, head.seq - last_seq) if last_seq else 1
+        first_seq = first_seq or head.seq
         last_seq = head.seq
         if event is None:
             passed_over += 1
@@ -102,7 +111,21 @@ def read_batch(body: bytes, encoding: str) -> Batch:
             events.append(event)
     if not source:
         raise Refused(HTTPStatus.BAD_REQUEST, "empty_batch", "no events in the body")
-    return Batch(source, events, last_seq, passed_over)
+    return Batch(source, events, last_seq, passed_over, first_seq, widest)
+
+
+def check_steps(batch: Batch, known: int, after: int | None) -> None:
+    """Raises `Refused` for a jump in the sequence: what was not offered is never acknowledged.
+
+    Some sequences are left out of what agents push, so small steps are none. `known`: the last that the hub has of the
+    source. `after`: the last that was acknowledged to who pushes, which says that nothing between was lost; None: it
+    does not say.
+    """
+    first = batch.first_seq or (batch.events[0].seq if batch.events else batch.last_seq)
+    step = max(batch.widest, first - max(known, after or 0))
+    if step > MAX_STEP:
+        message = f"a step of {step} in the sequence of a source, at most {MAX_STEP} is taken; it was at {known}"
+        raise Refused(HTTPStatus.CONFLICT, "sequence_jump", message)
 
 
 def _read(line: bytes, number: int) -> tuple[_Head, Event | None]:
@@ -110,7 +133,7 @@ def _read(line: bytes, number: int) -> tuple[_Head, Event | None]:
         raise _too_large(f"line {number}: longer than {MAX_LINE_BYTES} bytes")
     try:
         head = _head.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _bad("bad_event", number, "not an event") from None
     if head.v > SCHEMA_VERSION:
         message = f"line {number}: schema {head.v}; this hub takes up to {SCHEMA_VERSION}, update it or the agent"
@@ -119,7 +142,7 @@ def _read(line: bytes, number: int) -> tuple[_Head, Event | None]:
         raise _bad("bad_event", number, "v, source and seq must identify it")
     try:
         event = decode_event(line)
-    except (StateError, UnicodeDecodeError):
+    except (StateError, UnicodeDecodeError, RecursionError):
         raise _bad("bad_event", number, "its fields do not fit its type") from None
     if event is None:
         return head, None

@@ -14,6 +14,7 @@ from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
 from dashboard.hub.ingest.names import Names
 from dashboard.hub.settings import HubSettings
+from dashboard.hub.sources.owners import source_key
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, TurnRecord, day_of
@@ -39,7 +40,7 @@ class Roster:
         self.sources: dict[str, SourceRecord] = {}
         self._members: OrderedDict[str, Member] = OrderedDict()
         """The least recently used first."""
-        self._names: dict[str, Names] = {}
+        self._names: dict[tuple[str, str], Names] = {}
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="hub-reader")
 
     async def ask(self, question: Callable[..., Answer], *arguments: object) -> Answer:
@@ -55,6 +56,10 @@ class Roster:
     def members(self, team: str | None) -> Iterator[Member]:
         """Sources in memory of a team (None: of all)."""
         return (member for member in self._members.values() if team in (None, member.source.team))
+
+    def key(self, team: str, agent: str, source: str) -> str:
+        """The name that a source of an identity has here."""
+        return source_key(self.sources, team, agent, source)
 
     def holder(self, turn: str, team: str | None) -> Member | None:
         """The source in memory that has a turn."""
@@ -166,13 +171,14 @@ class Roster:
         now_s = self._clock.wall_ns() // 1_000_000_000
         for team in {record.team for record in self.sources.values()}:
             for bucket, dims, _ in await self.ask(self._store.cells, 86_400, now_s - 2 * 86_400, now_s + 86_400, team):
-                self._names_of(team).known(day_of(bucket * 1_000_000), dims)
+                self._names_of(team, dims.agent).known(day_of(bucket * 1_000_000), dims)
 
     def _new_member(self, record: SourceRecord) -> Member:
-        return Member(record, self._names_of(record.team), self._targets, self._cell)
+        return Member(record, self._names_of(record.team, record.agent), self._targets, self._cell)
 
-    def _names_of(self, team: str) -> Names:
-        return self._names.setdefault(team, Names(self._prices))
+    def _names_of(self, team: str, agent: str) -> Names:
+        """Bounded for each identity, so that none makes the names of another `other`."""
+        return self._names.setdefault((team, agent), Names(self._prices))
 
 
 def decoded(body: bytes) -> Event | None:

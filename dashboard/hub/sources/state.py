@@ -36,6 +36,7 @@ from dashboard.hub.store.records import (
     SAMPLE,
     Cell,
     CellKey,
+    Claim,
     Dims,
     EventKind,
     FindingRecord,
@@ -76,6 +77,8 @@ class Changes(msgspec.Struct):
     findings: list[FindingRecord] = msgspec.field(default_factory=list)
     errors: list[Finding] = msgspec.field(default_factory=list)
     """What the records in `findings` hold."""
+    claims: list[Claim] = msgspec.field(default_factory=list)
+    """Sessions and turns that the events brought first."""
     dirty: set[str] = msgspec.field(default_factory=set)
     ended: list[str] = msgspec.field(default_factory=list)
 

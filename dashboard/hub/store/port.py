@@ -53,6 +53,12 @@ class Store(Protocol):
     def sources(self) -> list[SourceRecord]:
         """All sources, as last written."""
 
+    def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
+        """The identities that own these sessions and turns of a team, as far as they are owned."""
+
+    def kept(self, source: str, days: Sequence[str], seqs: Sequence[int]) -> set[int]:
+        """Which sequences of a source are kept, at least those out of `seqs` (not empty)."""
+
     def positions(self) -> dict[str, int]:
         """The last event position by day."""
 

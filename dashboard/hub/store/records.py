@@ -118,8 +118,20 @@ class CellKey(msgspec.Struct, frozen=True):
     dims: Dims
 
 
+class Claim(msgspec.Struct, frozen=True, kw_only=True):
+    """The id of a session or a turn belongs to an identity of its team. `day`: when that was; it ends with the day."""
+
+    team: str
+    name: str
+    agent: str
+    day: str
+
+
 class SourceRecord(msgspec.Struct, kw_only=True):
-    """One process that sends events. `seq` is the last one that is durable."""
+    """One process that sends events. `seq` is the last one that is durable.
+
+    `source`: its name in the hub, see `sources/owners.py`. `team` and `agent` are the identity that brought it first.
+    """
 
     source: str
     team: str
@@ -141,6 +153,8 @@ class Flush(msgspec.Struct):
     findings: list[FindingRecord] = msgspec.field(default_factory=list)
     cells: dict[CellKey, Cell] = msgspec.field(default_factory=dict)
     sources: dict[str, SourceRecord] = msgspec.field(default_factory=dict)
+    claims: dict[tuple[str, str], Claim] = msgspec.field(default_factory=dict)
+    """By team and id; who claimed it first keeps it."""
 
     def __bool__(self) -> bool:
         return bool(self.events or self.turns or self.findings or self.cells or self.sources)

@@ -18,6 +18,7 @@ from typing import Any
 from dashboard.hub.store.records import (
     CONTEXT,
     SAMPLE,
+    Claim,
     EventRow,
     FindingQuery,
     FindingRecord,
@@ -177,6 +178,16 @@ class DayFiles:
                 for _, owner, at_us, body in rows:
                     if since_us <= at_us < until_us and team in (None, owner):
                         yield body
+
+    def claims(self, day: str) -> Iterator[Claim]:
+        """The turns of a day and their sessions, as claims of who has them."""
+        for team, turn, session, agent in self._rows(day, "SELECT team, turn, session, agent FROM turn ORDER BY rowid"):
+            for name in filter(None, (turn, session)):
+                yield Claim(team=team, name=name, agent=agent, day=day)
+
+    def kept(self, source: str, days: Sequence[str], seqs: Sequence[int]) -> set[int]:
+        sql = "SELECT seq FROM event WHERE source = ? AND seq BETWEEN ? AND ?"
+        return {seq for day in days for (seq,) in self._rows(day, sql, source, min(seqs), max(seqs))}
 
     def turn(self, turn: str, team: str | None) -> TurnRecord | None:
         mine, arguments = ("", (turn,)) if team is None else (" AND team = ?", (turn, team))

@@ -13,7 +13,7 @@ from pathlib import Path
 from agent_core.errors import StateError
 from dashboard.hub.store.port import StoreError
 
-SCHEMA = 1
+SCHEMA = 2
 """`PRAGMA user_version` of the hub's files. A higher one is of a newer Loopline and is refused."""
 APPLICATION_ID = 0x4C485542
 BUSY_S = 5.0
@@ -54,6 +54,17 @@ def _configured(path: Path, create: Sequence[str], busy_s: float) -> sqlite3.Con
         connection.close()
         raise
     return connection
+
+
+def version_of(path: Path) -> int:
+    """The schema of a file, 0 if it is not there or not made yet."""
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path, timeout=BUSY_S)
+    try:
+        return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    finally:
+        connection.close()
 
 
 def lock_folder(folder: Path) -> int:

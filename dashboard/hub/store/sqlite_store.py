@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from dashboard.hub.store.records import (
     LEVELS,
     Cell,
     CellKey,
+    Claim,
     Dims,
     Expired,
     FindingQuery,
@@ -41,6 +42,7 @@ from dashboard.hub.store.sqlite_files import (
     open_writable,
     store_errors,
     transaction,
+    version_of,
 )
 
 MAX_CACHED = 4_000
@@ -53,7 +55,14 @@ _CREATE = (
         "CREATE TABLE IF NOT EXISTS cell (level INTEGER NOT NULL, bucket INTEGER NOT NULL, team TEXT NOT NULL,"
         " dims TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (level, bucket, team, dims))"
     ),
+    (
+        "CREATE TABLE IF NOT EXISTS owner (team TEXT NOT NULL, name TEXT NOT NULL, agent TEXT NOT NULL,"
+        " day TEXT NOT NULL, PRIMARY KEY (team, name)) WITHOUT ROWID"
+    ),
+    "CREATE INDEX IF NOT EXISTS owner_day ON owner (day)",
 )
+OWNERS_SINCE = 2
+"""Schema that has `owner`; before it, what turns say is what is known."""
 _encode = msgspec.json.encode
 _dims = msgspec.json.Decoder(Dims)
 _source = msgspec.json.Decoder(SourceRecord)
@@ -72,7 +81,10 @@ class SqliteStore:
         with store_errors(self._path):
             self._lock_fd: int | None = lock_folder(folder)
             try:
+                before = version_of(self._path)
                 self._db = open_writable(self._path, _CREATE, busy_s=busy_s)
+                if 0 < before < OWNERS_SINCE:
+                    self._know_owners()
             except BaseException:
                 os.close(self._lock_fd)
                 raise
@@ -89,6 +101,7 @@ class SqliteStore:
                         "INSERT OR REPLACE INTO source VALUES (?, ?, ?)",
                         [(source.source, source.seen_us, _encode(source)) for source in flush.sources.values()],
                     )
+                    self._claim(flush.claims.values())
             except BaseException:
                 self._cached.clear()
                 raise
@@ -131,6 +144,7 @@ class SqliteStore:
             while rows := self._delete(sql, level, before_s, DELETE_ROWS):
                 yield Expired(rows=rows)
         yield Expired(rows=self._delete("DELETE FROM source WHERE seen_us < ?", seen_before_us))
+        yield Expired(rows=self._delete("DELETE FROM owner WHERE day < ?", raw_before))
         while True:
             with self._one_writer:
                 rows = self._days.delete_samples(samples_before_us, DELETE_ROWS)
@@ -167,6 +181,19 @@ class SqliteStore:
                 (level, since_s, until_s, *arguments),
             )
             return [(bucket, _dims.decode(dims), decode_cell(body)) for bucket, dims, body in rows]
+
+    def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        with self._reader() as db:
+            for start in range(0, len(names), 500):
+                some = names[start : start + 500]
+                marks = ",".join("?" * len(some))
+                sql = f"SELECT name, agent FROM owner WHERE team = ? AND name IN ({marks})"
+                found.update(db.execute(sql, (team, *some)))
+        return found
+
+    def kept(self, source: str, days: Sequence[str], seqs: Sequence[int]) -> set[int]:
+        return self._days.kept(source, days, seqs)
 
     def positions(self) -> dict[str, int]:
         return self._days.positions()
@@ -206,6 +233,16 @@ class SqliteStore:
 
     # Inside
 
+    def _claim(self, claims: Iterable[Claim]) -> None:
+        rows = [(claim.team, claim.name, claim.agent, claim.day) for claim in claims]
+        self._db.executemany("INSERT OR IGNORE INTO owner VALUES (?, ?, ?, ?)", rows)
+
+    def _know_owners(self) -> None:
+        """Of what was written before owners were kept: whoever has a turn by now owns it."""
+        with transaction(self._db):
+            for day in self._days.days():
+                self._claim(self._days.claims(day))
+
     def _write_cells(self, minutes: Mapping[CellKey, Cell]) -> None:
         touched: dict[CellKey, Cell] = {}
         for key, delta in minutes.items():
@@ -234,7 +271,7 @@ class SqliteStore:
         ).fetchone()
         return Cell() if row is None else decode_cell(row[0])
 
-    def _delete(self, sql: str, *arguments: int) -> int:
+    def _delete(self, sql: str, *arguments: int | str) -> int:
         with self._one_writer, store_errors(self._path), transaction(self._db):
             self._cached.clear()
             return self._db.execute(sql, arguments).rowcount

@@ -43,6 +43,7 @@ async def settings_as_data(request: Request, identity: ReadApi) -> Response:
 async def change_settings(request: Request, identity: SettingsApi) -> Response:
     """Replace the fields in the JSON body; the others stay. Answers with all of them."""
     parts = parts_of(request)
+    _require_hub_admin(identity)
     try:
         change = msgspec.json.decode(await read_body(request, MAX_BODY), type=dict[str, Any])
         settings = changed(parts.hub.settings, change)
@@ -57,6 +58,7 @@ async def change_settings(request: Request, identity: SettingsApi) -> Response:
 @router.post("/settings")
 async def change_settings_by_form(request: Request, identity: SettingsForm) -> Response:
     parts = parts_of(request)
+    _require_hub_admin(identity)
     fields = await read_form(request)
     try:
         settings = changed(parts.hub.settings, _change_of(fields))
@@ -109,7 +111,7 @@ async def _page(
     return page(
         request, "settings.html", identity, status=status, problem=problem, token=token, settings=parts.hub.settings,
         targets=msgspec.structs.asdict(parts.hub.settings.targets), prices=prices,
-        list_prices=parts.hub.settings.price_table().date, may_change=identity.may(Permission.SETTINGS),
+        list_prices=parts.hub.settings.price_table().date, may_change=_is_hub_admin(identity),
         people=people, tokens=_tokens(parts, identity) if people else [], roles=tuple(ROLES),
         all_teams=identity.team == ALL_TEAMS, health=await health_of(parts),
         audit=parts.people.audited(SHOWN_AUDIT) if people and identity.sees is None else [],
@@ -120,6 +122,17 @@ async def _page(
 def _tokens(parts: Parts, identity: Identity) -> list[TokenRecord]:
     """Tokens that somebody may see: those of their own team; all for who sees all teams."""
     return [token for token in parts.people.tokens() if identity.sees in (None, token.team)]
+
+
+def _is_hub_admin(identity: Identity) -> bool:
+    return identity.may(Permission.SETTINGS) and identity.sees is None
+
+
+def _require_hub_admin(identity: Identity) -> None:
+    """Retention, targets, prices and markers are the hub's, so they are for who sees all teams. Raises `WebError`."""
+    if not _is_hub_admin(identity):
+        message = "These settings are of all teams; an admin of the whole hub may change them (a token of team *)."
+        raise WebError(HTTPStatus.FORBIDDEN, "hub_admin_only", message)
 
 
 def _keep(parts: Parts, identity: Identity, settings: HubSettings) -> None:

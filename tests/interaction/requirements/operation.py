@@ -20,5 +20,7 @@ RULES = (
         OURS,
         "What a client sends is bounded in the work that it makes; no other waits for it.",
     ),
+    Rule("peers.slow", OURS, "Half-sent heads and bodies end at a time limit, and so do readers that never read."),
+    Rule("peers.wrong_keys", OURS, "Wrong keys are limited by peer; a right one is let in."),
     Rule("bench.true", OURS, "The benchmark's roles do what their figures say."),
 )

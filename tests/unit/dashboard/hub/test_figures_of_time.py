@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.errors import ConfigError
+from agent_core.rates import Buckets
 from agent_core.telemetry.rollup.figures import OTHER
 from agent_core.telemetry.rollup.prices import LIST_PRICES
 from agent_core.telemetry.rollup.rows import CallRow
@@ -19,7 +20,6 @@ from dashboard.hub.housekeeping import limits
 from dashboard.hub.ingest.names import LIMITS, MAX_DIMS, Names
 from dashboard.hub.live.recent import SPAN_S, Recent
 from dashboard.hub.metrics import MAX_GROUPS, Counters, Since, exposition
-from dashboard.hub.people.limits import Buckets
 from dashboard.hub.queries import trends
 from dashboard.hub.queries.trends import Filter, Row
 from dashboard.hub.settings import HubSettings, Marker, changed, read_settings
