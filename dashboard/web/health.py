@@ -33,6 +33,8 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     disk_bytes: int
     retention_backlog: bool
     follows_local: bool
+    damage: list[str]
+    """Files that were found damaged, and what was read back."""
 
 
 async def health_of(parts: Parts) -> Health:
@@ -62,6 +64,7 @@ async def health_of(parts: Parts) -> Health:
         disk_bytes=disk_bytes,
         retention_backlog=hub.expired.backlog,
         follows_local=parts.local,
+        damage=[*hub.store.notices, *parts.people.notices],
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from agent_core.responses_server.ledger.port import Account, Intent, Total
+from agent_core.salvage import lenient_text
 
 RETENTION_US = 400 * 24 * 3600 * 1_000_000
 """Entries older than this are deleted when the ledger opens: a year can be compared with the one before."""
@@ -41,7 +43,15 @@ _COLUMNS = (
 
 def connect(path: Path) -> sqlite3.Connection:
     """Raises sqlite3.Error."""
-    return sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    database = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    database.text_factory = lenient_text
+    return database
+
+
+def make(path: Path) -> None:
+    """A fresh file with the table. Raises sqlite3.Error."""
+    with closing(connect(path)) as database:
+        database.executescript(_SCHEMA)
 
 
 def prepare(database: sqlite3.Connection, now_us: int) -> None:

@@ -23,6 +23,7 @@ from agent_core.errors import StateError
 from agent_core.responses_server.ledger import rows
 from agent_core.responses_server.ledger.intents import IntentLog, left_behind
 from agent_core.responses_server.ledger.port import Account, Intent, Total
+from agent_core.salvage import mend
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -114,6 +115,7 @@ class SqliteLedger:
         """Open the database and close what killed processes left, which is returned."""
         now_us = self._clock.wall_ns() // 1000
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        mend(self._path, rows.make)
         self._path.touch(mode=0o600, exist_ok=True)
         database = self._database = rows.connect(self._path)
         rows.prepare(database, now_us)

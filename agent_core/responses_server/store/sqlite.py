@@ -6,6 +6,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ import msgspec
 from agent_core.errors import StateError
 from agent_core.responses_server.conversation.sealing import new_secret
 from agent_core.responses_server.store.port import StoredResponse
+from agent_core.salvage import lenient_text, mend
 
 T = TypeVar("T")
 
@@ -117,20 +119,32 @@ class SqliteStore:
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise StateError(
+                f"{self._path}: a stored response is damaged; send the whole input instead", code="state_store"
+            ) from error
         except sqlite3.Error as error:
             raise StateError(f"{self._path}: the response store failed: {error}", code="state_store") from error
 
 
 def _open(path: Path, now_s: int) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
+    mend(path, _prepare)
     path.touch(mode=0o600, exist_ok=True)
     database = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
+    database.text_factory = lenient_text
     database.executescript(_SCHEMA)
     if "owner" not in {row[1] for row in database.execute("PRAGMA table_info(responses)")}:
         database.execute("ALTER TABLE responses ADD COLUMN owner TEXT NOT NULL DEFAULT ''")
     with database:
         database.execute("DELETE FROM responses WHERE created_at < ?", (now_s - RETENTION_S,))
     return database
+
+
+def _prepare(path: Path) -> None:
+    """A fresh file with its tables."""
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(_SCHEMA)
 
 
 def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import msgspec
 
 from agent_core.errors import StateError
+from agent_core.salvage import is_damage, lenient_text, rows_of
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.journal.layout import JournalFile, check_schema, is_alive, list_journals
+from agent_core.telemetry.journal.layout import CREATE, JournalFile, check_schema, is_alive, list_journals
 from agent_core.telemetry.rollup.running import Running
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,21 @@ def read_journal(path: str | Path, after: int = 0) -> Iterator[Event]:
         connection.close()
 
 
+def salvaged(path: str | Path) -> list[tuple[int, str]]:
+    """The rows of a damaged journal that can be read, by sequence."""
+    with TemporaryDirectory(prefix="loopline-journal-") as scratch:
+        rows = rows_of(Path(path), _fresh, Path(scratch)).get("event", [])
+    return sorted((seq, body) for seq, body in rows if isinstance(seq, int) and isinstance(body, str))
+
+
+def _fresh(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for statement in CREATE:
+            connection.execute(statement)
+        connection.commit()
+
+
 def read_ndjson(path: str | Path) -> Iterator[Event]:
     """Events of an NDJSON export. Raises `StateError` that names the line which is no event."""
     with Path(path).open("rb") as lines:
@@ -100,6 +118,7 @@ class Feed:
         self.cursor = cursor or Cursor()
         self._sources: dict[str, _Source] = {}
         self._refused: set[str] = set()
+        self._damaged: set[str] = set()
         self.notices: list[str] = []
         """One line for each file that can't be read, in the order found; each is logged once."""
 
@@ -143,8 +162,9 @@ class Feed:
                 _close(source)
                 if alive and _may_pass(error):
                     break
-                self._refuse(file, error)
                 at_end = True
+                if not self._read_damaged(source, file, error, cursor, events):
+                    self._refuse(file, error)
             if not at_end:
                 break
             if not alive or file is not files[-1]:
@@ -165,7 +185,7 @@ class Feed:
         while rows := _page(connection, source.running.seq, PAGE):
             for seq, body in rows:
                 source.running.seq = seq
-                event = _decode(body)
+                event = self._event(file, body)
                 if event is not None:
                     source.running.fold(event)
                     if seq > cursor:
@@ -173,6 +193,44 @@ class Feed:
             if len(events) >= limit:
                 return False
         return True
+
+    def _read_damaged(
+        self, source: _Source, file: JournalFile, error: Exception, cursor: int, events: list[Event]
+    ) -> bool:
+        """Add what can still be read of a damaged file; False if it is not damaged, or nothing can be."""
+        if not is_damage(error.__cause__ or error):
+            return False
+        rows = salvaged(file.path)
+        if not rows:
+            return False
+        for seq, body in rows:
+            if seq <= source.running.seq:
+                continue
+            source.running.seq = seq
+            event = self._event(file, body)
+            if event is not None:
+                source.running.fold(event)
+                if seq > cursor:
+                    events.append(event)
+        self._refused.add(file.path)
+        self._tell(f"{file.path}: this journal is damaged; {len(rows)} events of it can be read, the rest is lost")
+        return True
+
+    def _event(self, file: JournalFile, body: object) -> Event | None:
+        """None: of a type that this version does not know, or damaged; the latter is told once a file."""
+        try:
+            if isinstance(body, str):
+                return decode_event(body)
+        except StateError:
+            pass
+        if file.path not in self._damaged:
+            self._damaged.add(file.path)
+            self._tell(f"{file.path}: some events of this journal are damaged and left out")
+        return None
+
+    def _tell(self, notice: str) -> None:
+        self.notices.append(notice)
+        log.warning("telemetry journal: %s", notice)
 
     def _connection(self, source: _Source, file: JournalFile) -> sqlite3.Connection:
         if source.connection is None or source.file != file:
@@ -191,6 +249,7 @@ class Feed:
 
 def _connect(uri: str, path: str | Path) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, timeout=1.0, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lenient_text
     try:
         connection.execute("PRAGMA query_only = ON")
         check_schema(connection, str(path))
@@ -206,9 +265,9 @@ def _page(connection: sqlite3.Connection, after: int, rows: int) -> list[tuple[i
     ).fetchall()
 
 
-def _decode(body: str) -> Event | None:
+def _decode(body: object) -> Event | None:
     try:
-        return decode_event(body)
+        return decode_event(body) if isinstance(body, str) else None
     except StateError:
         return None
 

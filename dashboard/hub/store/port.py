@@ -43,6 +43,9 @@ class StoreError(LooplineError):
 class Store(Protocol):
     """What agents sent, and the roll-ups made of it."""
 
+    notices: list[str]
+    """What a person is to know of damage that was found: one line each, with the file's name."""
+
     def write(self, flush: Flush) -> dict[str, int]:
         """Make one unit durable; gives the last event position of the days it touched.
 
@@ -104,6 +107,9 @@ class Store(Protocol):
 
 class People(Protocol):
     """Tokens, sessions, settings and what was done with them. Small and quick, whatever the events do."""
+
+    notices: list[str]
+    """As of `Store`."""
 
     def add_token(self, token: TokenRecord) -> bool:
         """False if there is an unrevoked one of that name; a revoked one is replaced."""

@@ -28,7 +28,7 @@ from dashboard.hub.store.records import (
     day_of,
 )
 from dashboard.hub.store.sqlite_days_schema import CREATE, FINDING_COLUMNS, TURN_COLUMNS
-from dashboard.hub.store.sqlite_files import BUSY_S, open_readable, open_writable, store_errors, transaction
+from dashboard.hub.store.sqlite_files import BUSY_S, mended, open_readable, open_writable, store_errors, transaction
 
 MAX_OPEN = 4
 """Day files that are open for writing at once; the least recently written is closed."""
@@ -42,6 +42,11 @@ class DayFiles:
     def __init__(self, folder: Path, *, busy_s: float = BUSY_S) -> None:
         self._folder, self._busy_s = folder / "days", busy_s
         self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
+
+    def mend(self) -> list[str]:
+        """Mend what is damaged, before anything is read; what to tell a person."""
+        notes = [mended(self._path(day), CREATE) for day in self.days()]
+        return [note for note in notes if note is not None]
 
     # Writing
 

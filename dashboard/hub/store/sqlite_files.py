@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from agent_core.errors import StateError
+from agent_core.salvage import lenient_text, mend
 from dashboard.hub.store.port import StoreError
 
 SCHEMA = 2
@@ -28,7 +29,7 @@ def open_writable(path: Path, create: Sequence[str], *, busy_s: float = BUSY_S) 
     `StateError` for a file of a newer schema or of another program, `sqlite3.Error` and OSError otherwise.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if not path.exists():
+    if not path.exists() or not path.stat().st_size:
         private = path.with_name(f"{path.name}.{os.getpid()}.new")
         private.unlink(missing_ok=True)
         private.touch(mode=0o600)
@@ -37,8 +38,14 @@ def open_writable(path: Path, create: Sequence[str], *, busy_s: float = BUSY_S) 
     return _configured(path, create, busy_s)
 
 
+def mended(path: Path, create: Sequence[str]) -> str | None:
+    """Mend a file that is damaged, before anybody opens it; what to tell a person, None if it is whole."""
+    return mend(path, lambda fresh: _configured(fresh, create, BUSY_S).close())
+
+
 def _configured(path: Path, create: Sequence[str], busy_s: float) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=busy_s, isolation_level=None, check_same_thread=False)
+    connection.text_factory = lenient_text
     try:
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -91,6 +98,7 @@ def open_readable(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
     )
+    connection.text_factory = lenient_text
     connection.execute("PRAGMA query_only = ON")
     return connection
 

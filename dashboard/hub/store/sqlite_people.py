@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dashboard.hub.store.records import AuditRecord, SessionRecord, TokenRecord
-from dashboard.hub.store.sqlite_files import open_writable, store_errors, transaction
+from dashboard.hub.store.sqlite_files import mended, open_writable, store_errors, transaction
 
 MAX_AUDIT = 10_000
 """Audit records kept; the oldest go first."""
@@ -41,6 +41,8 @@ class SqlitePeople:
         self._lock = threading.Lock()
         self._changes = 0
         with store_errors(self._path):
+            note = mended(self._path, _CREATE)
+            self.notices = [] if note is None else [f"{note}. Check the tokens: loopline web token list"]
             self._db = open_writable(self._path, _CREATE)
 
     def add_token(self, token: TokenRecord) -> bool:

@@ -8,13 +8,15 @@ then, once.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -38,6 +40,7 @@ from dashboard.hub.store.sqlite_days import DayFiles
 from dashboard.hub.store.sqlite_files import (
     BUSY_S,
     lock_folder,
+    mended,
     open_readable,
     open_writable,
     store_errors,
@@ -66,6 +69,16 @@ OWNERS_SINCE = 2
 _encode = msgspec.json.encode
 _dims = msgspec.json.Decoder(Dims)
 _source = msgspec.json.Decoder(SourceRecord)
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+def _decoded(decode: Callable[[Any], T], body: Any) -> T | None:
+    """None for bytes that are damaged."""
+    try:
+        return decode(body)
+    except (msgspec.MsgspecError, ValueError, TypeError):
+        return None
 
 
 class SqliteStore:
@@ -77,13 +90,18 @@ class SqliteStore:
         self._path = folder / "rollups.db"
         self._days = DayFiles(folder, busy_s=busy_s)
         self._one_writer = threading.Lock()
+        self.notices: list[str] = []
+        """What a person is to know of damage that was found."""
+        self._told: set[str] = set()
         self._cached: OrderedDict[CellKey, Cell] = OrderedDict()
         with store_errors(self._path):
             self._lock_fd: int | None = lock_folder(folder)
             try:
+                note = mended(self._path, _CREATE)
+                self.notices += filter(None, [note, *self._days.mend()])
                 before = version_of(self._path)
                 self._db = open_writable(self._path, _CREATE, busy_s=busy_s)
-                if 0 < before < OWNERS_SINCE:
+                if note is not None or 0 < before < OWNERS_SINCE:
                     self._know_owners()
             except BaseException:
                 os.close(self._lock_fd)
@@ -170,7 +188,10 @@ class SqliteStore:
 
     def sources(self) -> list[SourceRecord]:
         with self._reader() as db:
-            return [_source.decode(body) for (body,) in db.execute("SELECT body FROM source")]
+            bodies = [body for (body,) in db.execute("SELECT body FROM source")]
+        found = [_decoded(_source.decode, body) for body in bodies]
+        self._tell_unreadable("sources", found)
+        return [source for source in found if source is not None]
 
     def cells(self, level: Level, since_s: int, until_s: int, team: str | None) -> list[tuple[int, Dims, Cell]]:
         where, arguments = ("", ()) if team is None else (" AND team = ?", (team,))
@@ -180,7 +201,9 @@ class SqliteStore:
                 " ORDER BY bucket",
                 (level, since_s, until_s, *arguments),
             )
-            return [(bucket, _dims.decode(dims), decode_cell(body)) for bucket, dims, body in rows]
+            found = [(bucket, _decoded(_dims.decode, dims), _decoded(decode_cell, body)) for bucket, dims, body in rows]
+        self._tell_unreadable("roll-up rows", [None if dims is None else cell for _, dims, cell in found])
+        return [(bucket, dims, cell) for bucket, dims, cell in found if dims is not None and cell is not None]
 
     def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -269,7 +292,15 @@ class SqliteStore:
             "SELECT body FROM cell WHERE level = ? AND bucket = ? AND team = ? AND dims = ?",
             (key.level, key.bucket, key.team, _encode(key.dims).decode()),
         ).fetchone()
-        return Cell() if row is None else decode_cell(row[0])
+        return Cell() if row is None else _decoded(decode_cell, row[0]) or Cell()
+
+    def _tell_unreadable(self, what: str, found: Sequence[object]) -> None:
+        """Rows whose bytes were changed: they are left out, and said so once for each kind."""
+        lost = sum(one is None for one in found)
+        if lost and what not in self._told:
+            self._told.add(what)
+            self.notices.append(f"{self._path}: {lost} {what} are damaged and left out")
+            log.warning("%s", self.notices[-1])
 
     def _delete(self, sql: str, *arguments: int | str) -> int:
         with self._one_writer, store_errors(self._path), transaction(self._db):
