@@ -105,6 +105,7 @@ def test_one_damage_costs_a_page_or_two(tmp_path: Path, whole: bytes) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_500_damages(tmp_path: Path, whole: bytes) -> None:
     kept = [hurt(tmp_path, whole, seed) for seed in range(40, 540)]
     print(f"500 damages: {sum(kept) / (500 * 2 * ROWS):.1%} of all rows, median {sorted(kept)[250]} of {2 * ROWS}")
