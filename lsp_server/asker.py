@@ -6,7 +6,7 @@ import asyncio
 
 from lsprotocol import types as lsp
 
-from agent_core.agent.approvals.policy import Decision, Question
+from agent_core.turns.approval import Approval, Decision
 from lsp_server.client import Client
 from lsp_server.rpc.errors import ClientGone, ClientRefused
 
@@ -20,11 +20,11 @@ class Asker:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def __call__(self, question: Question) -> Decision:
+    async def __call__(self, approval: Approval) -> Decision:
         """Cancelled once somebody else answered, or it took too long. Raises ClientGone."""
         if not self._client.has("approvals"):
             try:
-                title = await self._client.choose(lsp.MessageType.Warning, words(question), titles(question))
+                title = await self._client.choose(lsp.MessageType.Warning, words(approval), titles(approval))
             except ClientGone:
                 raise
             except ClientRefused:
@@ -35,15 +35,15 @@ class Asker:
         raise AssertionError("never set")
 
 
-def titles(question: Question) -> list[str]:
+def titles(approval: Approval) -> list[str]:
     """What may be answered; "always" only where it would be kept."""
-    return [title for title, decision in TITLES.items() if question.always or decision != "always"]
+    return [title for title, decision in TITLES.items() if approval.always or decision != "always"]
 
 
-def words(question: Question) -> str:
+def words(approval: Approval) -> str:
     """The question on a few lines, without control characters."""
-    shown = "".join(c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in question.subject)
+    shown = "".join(c if c == "\n" or c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in approval.subject)
     if len(shown) > MAX_SHOWN:
-        shown = f"{shown[:MAX_SHOWN]} … ({len(question.subject)} characters)"
-    what = "run" if question.kind == "command" else "use"
-    return f"Loopline wants to {what} {question.name}: {shown}"
+        shown = f"{shown[:MAX_SHOWN]} … ({len(approval.subject)} characters)"
+    what = "run" if approval.kind == "command" else "use"
+    return f"Loopline wants to {what} {approval.name}: {shown}"

@@ -14,19 +14,26 @@ from typing import Any, Protocol
 
 import msgspec
 
-from agent_core.agent.approvals.policy import Decision, Question
-from agent_core.agent.approvals.questions import Pending
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.errors import LooplineError, UsageError
 from agent_core.hosting.session import Hosted
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.tools.workspace.workspace import Documents, OpenDocument
-from agent_core.turns.events import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update
-from lsp_server.protocol.events import AnyEvent, TurnStatus
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import (
+    EndStatus,
+    Notice,
+    Observer,
+    TurnBegan,
+    TurnEnded,
+    TurnEvent,
+    TurnStatus,
+    TurnUndone,
+)
+from lsp_server.protocol.events import AnyEvent
 from lsp_server.protocol.methods import Steered
 from lsp_server.recent import Recent
 from lsp_server.rpc.errors import ClientError
-from lsp_server.translate import title_of
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +61,7 @@ class Owner(Protocol):
     @property
     def buffers(self) -> Documents: ...
 
-    async def ask(self, question: Question) -> Decision: ...
+    async def ask(self, approval: Approval) -> Decision: ...
 
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]: ...
 
@@ -74,10 +81,10 @@ class LiveSession:
         self.owner: Owner | None = None
         self._opener, self._clock = opener, clock
         self._owner_came = asyncio.Event()
-        self._watchers: list[Front] = []
+        self._watchers: list[Observer] = []
         self._event_watchers: list[Callable[[AnyEvent], None]] = []
         self._undone: set[str] = set()
-        self.recent = Recent(session)
+        self.recent = Recent()
         self._wanted: asyncio.Queue[Asked | Undo | None] = asyncio.Queue()
         self._stale = False
         self._stack = AsyncExitStack()
@@ -98,13 +105,13 @@ class LiveSession:
         if self.owner is owner:
             self.owner = None
 
-    def watch(self, front: Front, put: Callable[[AnyEvent], None]) -> Callable[[], None]:
-        """Every update, and every figure, from now on; call what is returned to stop."""
-        self._watchers.append(front)
+    def watch(self, observer: Observer, put: Callable[[AnyEvent], None]) -> Callable[[], None]:
+        """Every turn event, and every figure, from now on; call what is returned to stop."""
+        self._watchers.append(observer)
         self._event_watchers.append(put)
 
         def stop() -> None:
-            self._watchers = [other for other in self._watchers if other is not front]
+            self._watchers = [other for other in self._watchers if other is not observer]
             self._event_watchers = [other for other in self._event_watchers if other is not put]
 
         return stop
@@ -162,12 +169,13 @@ class LiveSession:
             raise UsageError("the turn runs", code="turn_running", hint="cancel it first")
         self._wanted.put_nowait(Undo(turn))
 
-    def pending(self) -> list[Pending]:
-        return self.hosted.session.questions.pending() if self.hosted is not None else []
+    def pending(self) -> list[Approval]:
+        """What is open, oldest first."""
+        return self.hosted.session.approvals.pending() if self.hosted is not None else []
 
-    def answer(self, approval: str, decision: Decision) -> bool:
+    def answer(self, approval_id: str, decision: Decision) -> bool:
         """False if it is not open."""
-        return self.hosted is not None and self.hosted.session.questions.answer(approval, decision)
+        return self.hosted is not None and self.hosted.session.approvals.answer(approval_id, decision, by="lsp")
 
     @property
     def running(self) -> Asked | None:
@@ -191,11 +199,11 @@ class LiveSession:
     def buffers(self) -> Documents:
         return _OwnersBuffers(self)
 
-    async def ask(self, question: Question) -> Decision | None:
+    async def ask(self, approval: Approval) -> Decision | None:
         """Ask the owner's user; while there is no owner, wait for one. Cancelled once somebody else answered."""
         while True:
             came, owner = asyncio.ensure_future(self._owner_came.wait()), self.owner
-            asking = asyncio.ensure_future(owner.ask(question)) if owner is not None else None
+            asking = asyncio.ensure_future(owner.ask(approval)) if owner is not None else None
             waiting: set[asyncio.Future[Any]] = {came} if asking is None else {came, asking}
             try:
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -211,17 +219,18 @@ class LiveSession:
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
         return await self.owner.diagnostics(path) if self.owner is not None else ()
 
-    def publish(self, update: Update) -> None:
-        if isinstance(update, TurnBegan) and self.turn(update.turn) is None:  # another process started it
-            title, now = title_of(update.task), rfc3339(self._clock.wall_ns())
-            self.turns.append(Asked(turn=update.turn, title=title, task=title, started=now, status="running"))
-        if isinstance(update, TurnEnded) and (asked := self.turn(update.turn)) is not None:
-            asked.status, asked.text = update.status, update.text
-        elif isinstance(update, TurnUndone) and update.undo is not None:
-            self._undone.add(update.undo)
-        self.recent.note(update)
+    def publish(self, event: TurnEvent) -> None:
+        if isinstance(event, TurnBegan) and self.turn(event.turn_id) is None:  # another process started it
+            now = rfc3339(self._clock.wall_ns())
+            begun = Asked(turn=event.turn_id, title=event.title, task=event.title, started=now, status="running")
+            self.turns.append(begun)
+        if isinstance(event, TurnEnded) and (asked := self.turn(event.turn_id)) is not None:
+            asked.status, asked.text = event.status, event.text
+        elif isinstance(event, TurnUndone) and event.undo_id is not None:
+            self._undone.add(event.undo_id)
+        self.recent.put(event)
         for watcher in tuple(self._watchers):
-            watcher(update)
+            watcher(event)
 
     def tell(self, event: AnyEvent) -> None:
         """A figure for everybody who watches."""
@@ -281,15 +290,15 @@ class LiveSession:
     def _refuse(self, asked: Asked | Undo | None, error: LooplineError) -> None:
         """The session could not be opened: said to everybody, and the turn ends with it."""
         words = error.message + (f" ({error.hint})" if error.hint else "")
-        self.publish(Notice(severity="error", text=words))
+        self.publish(Notice(severity="error", text=words, session_id=self.id))
         if isinstance(asked, Asked) and asked.status == "queued":
             self._end(asked, "failed", words)
 
-    def _end(self, asked: Asked, status: TurnStatus, text: str) -> None:
+    def _end(self, asked: Asked, status: EndStatus, text: str) -> None:
         """End a turn that never reached the core."""
-        assert status in ("failed", "cancelled")
-        self.publish(TurnBegan(turn=asked.turn, task=asked.title))
-        self.publish(TurnEnded(turn=asked.turn, status=status, text=text, duration_ms=0.0))
+        self.publish(TurnBegan(session_id=self.id, turn_id=asked.turn, title=asked.title, task=asked.title))
+        ended = TurnEnded(session_id=self.id, turn_id=asked.turn, status=status, text=text, duration_ms=0.0)
+        self.publish(ended)
 
     def _known(self, turn: str) -> Asked:
         asked = self.turn(turn)

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-from agent_core.turns.events import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
-from lsp_server.protocol import events as ev
+import msgspec
+
+from agent_core.turns.events import Plan, TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded
+from lsp_server.protocol.events import AnyEvent, Call, Stages, TurnDiff
 
 
 class Recent:
-    """Of one session. `note` takes its updates, `put` events that stand until the next of their kind."""
+    """Of one session: the text of the running call, and the latest of each kind of event that stands until the next."""
 
-    def __init__(self, session: str) -> None:
-        self._session, self._turn = session, ""
+    def __init__(self) -> None:
+        self._turn_id = ""
+        self._last: TextDelta | None = None
         self._pieces: list[str] = []
-        self._standing: dict[type[ev.Event], ev.AnyEvent] = {}
+        self._standing: dict[type[msgspec.Struct], AnyEvent] = {}
 
-    def note(self, update: Update) -> None:
-        match update:
-            case TurnBegan(turn=turn):
-                self._turn = turn
+    def put(self, event: msgspec.Struct) -> None:
+        match event:
+            case TurnBegan(turn_id=turn_id):
+                self._turn_id = turn_id
                 self._pieces.clear()
                 self._standing.clear()
-            case TextPiece(text=text):
+            case TextDelta(text=text):
+                self._last = event
                 self._pieces.append(text)
             case TextDone() | TextVoided() | TurnEnded():
                 self._pieces.clear()
+            case Plan() | TurnDiff() | Call() | Stages() if event.turn_id == self._turn_id:
+                self._standing[type(event)] = event
 
-    def put(self, event: ev.AnyEvent) -> None:
-        if isinstance(event, ev.Plan | ev.TurnDiff | ev.Call | ev.Stages) and event.turn_id == self._turn:
-            self._standing[type(event)] = event
-
-    def events(self, *, text_too: bool) -> list[ev.AnyEvent]:
+    def events(self, *, text_too: bool) -> list[AnyEvent]:
         """The text of the running call so far, as if it came at once (`text_too`: for whoever did not get it), then
         what replaces what was told before: plan, diff and figures."""
-        text = "".join(self._pieces) if text_too else ""
-        begun = [ev.TextDelta(session_id=self._session, turn_id=self._turn, text=text)] if text else []
+        begun: list[AnyEvent] = []
+        if text_too and self._last is not None and self._pieces:
+            begun.append(msgspec.structs.replace(self._last, text="".join(self._pieces)))
         return [*begun, *self._standing.values()]

@@ -14,17 +14,28 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Literal
 
-from agent_core.agent.approvals.policy import Decision
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.control.client import Attachment, ControlClient
-from agent_core.control.messages import ApprovalInfo, ControlError, EventMessage, SessionInfo, UpdateMessage
+from agent_core.control.messages import ControlError, EventMessage, SessionInfo, UpdateMessage
 from agent_core.errors import LooplineError, UsageError
 from agent_core.telemetry.codec import decode_event
-from agent_core.turns import events as up
-from agent_core.turns.events import Front, Notice, TurnBegan, TurnEnded, TurnUndone, Update, read_update
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import (
+    ApprovalAsked,
+    ApprovalEnded,
+    EndStatus,
+    Notice,
+    Observer,
+    TurnBegan,
+    TurnEnded,
+    TurnEvent,
+    TurnStatus,
+    TurnUndone,
+    read_event,
+)
 from lsp_server.figures import CallWatch
 from lsp_server.live import Asked
-from lsp_server.protocol.events import AnyEvent, TurnStatus
+from lsp_server.protocol.events import AnyEvent
 from lsp_server.protocol.methods import Steered
 from lsp_server.recent import Recent
 
@@ -48,11 +59,11 @@ class RemoteSession:
     ) -> None:
         self.id, self.title, self.created, self.model = session, "", "", ""
         self.turns: list[Asked] = []
-        self.approvals: dict[str, ApprovalInfo] = {}
-        self._watchers: list[Front] = []
+        self.approvals: dict[str, Approval] = {}
+        self._watchers: list[Observer] = []
         self._event_watchers: list[Callable[[AnyEvent], None]] = []
         self._undone: set[str] = set()
-        self.recent = Recent(session)
+        self.recent = Recent()
         self._waiting: deque[Asked] = deque()
         self._changed = asyncio.Event()
         self._socket, self._lost, self._clock = socket, lost, clock
@@ -79,13 +90,13 @@ class RemoteSession:
             asyncio.create_task(self._start_turns(), name=f"turns of {self.id}"),
         ]
 
-    def watch(self, front: Front, put: Callable[[AnyEvent], None]) -> Callable[[], None]:
-        """Every update, and every figure, from now on; call what is returned to stop."""
-        self._watchers.append(front)
+    def watch(self, observer: Observer, put: Callable[[AnyEvent], None]) -> Callable[[], None]:
+        """Every turn event, and every figure, from now on; call what is returned to stop."""
+        self._watchers.append(observer)
         self._event_watchers.append(put)
 
         def stop() -> None:
-            self._watchers = [other for other in self._watchers if other is not front]
+            self._watchers = [other for other in self._watchers if other is not observer]
             self._event_watchers = [other for other in self._event_watchers if other is not put]
 
         return stop
@@ -144,11 +155,11 @@ class RemoteSession:
             await self._speak().undo(self.id, turn)
         except LooplineError as error:
             if error.code != "control_busy":  # it takes long, and goes on
-                self._publish(Notice(severity="error", text=_words(error)))
+                self._publish(Notice(severity="error", text=_words(error), session_id=self.id))
 
     async def answer(self, approval: str, decision: Decision) -> None:
         """Raises ControlError."""
-        await self._speak().answer(approval, decision)
+        await self._speak().answer(approval, decision, by="lsp")
 
     async def close(self) -> None:
         """Watch no more; the session goes on where it is hosted."""
@@ -161,10 +172,10 @@ class RemoteSession:
 
     def _take(self, info: SessionInfo) -> None:
         self.title, self.model = info.title, info.model or ""
-        self.approvals = {approval.approval: approval for approval in info.approvals}
+        self.approvals = {approval.approval_id: approval for approval in info.approvals}
         self.turns = turns_of(info)
         for asked in self.turns[-1:]:
-            self.recent.note(TurnBegan(turn=asked.turn, task=asked.task))
+            self.recent.put(TurnBegan(session_id=self.id, turn_id=asked.turn, title=asked.title))
 
     async def _start_turns(self) -> None:
         """One after the other; while a turn runs there, or the host only waits for its end, nothing is started."""
@@ -196,52 +207,49 @@ class RemoteSession:
     async def _follow(self, attachment: Attachment) -> None:
         async for item in attachment:
             if isinstance(item, EventMessage):
-                event = decode_event(bytes(item.event))
-                if event is not None:
-                    self._figures.emit(event)
+                figure = decode_event(bytes(item.event))
+                if figure is not None:
+                    self._figures.emit(figure)
                 continue
             if not isinstance(item, UpdateMessage):
-                self._publish(Notice(severity="warning", text=f"{item.lost} updates of the session were left out"))
+                text = f"{item.lost} updates of the session were left out"
+                self._publish(Notice(severity="warning", text=text, session_id=self.id))
                 continue
-            update = read_update(item.update)
-            if update is None:  # of a newer version
+            event = read_event(item.update)
+            if event is None:  # of a newer version
                 continue
-            await self._note(update)
-            self._publish(update)
+            self._note(event)
+            self._publish(event)
         self._work.pop().cancel()
         for asked in self.turns:
             if asked.status == "running":
-                text = "the process that ran it is gone"
-                self._publish(TurnEnded(turn=asked.turn, status="interrupted", text=text, duration_ms=0.0))
+                self._publish(self._ended(asked, "interrupted", "the process that ran it is gone"))
         with contextlib.suppress(ControlError):
             await self._stack.aclose()
         await self._lost(self)
 
-    async def _note(self, update: Update) -> None:
+    def _note(self, event: TurnEvent) -> None:
         """Keep turns and approvals as they are at the host."""
-        match update:
-            case TurnBegan(turn=turn) if (known := self.turn(turn)) is not None:
+        match event:
+            case TurnBegan(turn_id=turn) if (known := self.turn(turn)) is not None:
                 known.status = "running"
-            case TurnBegan(turn=turn, task=task):
-                title = task.strip().split("\n", 1)[0][:200]
+            case TurnBegan(turn_id=turn, title=title):
                 self.title = self.title or title
-                self.turns.append(Asked(turn=turn, title=title, task=task, started="", status="running"))
-            case up.ApprovalAsked():
-                with contextlib.suppress(ControlError):
-                    found = [info for info in await self._speak().list_sessions() if info.session == self.id]
-                    self.approvals = {approval.approval: approval for info in found for approval in info.approvals}
-            case up.ApprovalEnded(approval=approval):
-                self.approvals.pop(approval, None)
+                self.turns.append(Asked(turn=turn, title=title, task=title, started="", status="running"))
+            case ApprovalAsked(approval=approval):
+                self.approvals[approval.approval_id] = approval
+            case ApprovalEnded(approval_id=approval_id):
+                self.approvals.pop(approval_id, None)
 
-    def _publish(self, update: Update) -> None:
-        if isinstance(update, TurnEnded) and (asked := self.turn(update.turn)) is not None:
-            asked.status, asked.text = update.status, update.text
+    def _publish(self, event: TurnEvent) -> None:
+        if isinstance(event, TurnEnded) and (asked := self.turn(event.turn_id)) is not None:
+            asked.status, asked.text = event.status, event.text
             self._changed.set()
-        elif isinstance(update, TurnUndone) and update.undo is not None:
-            self._undone.add(update.undo)
-        self.recent.note(update)
+        elif isinstance(event, TurnUndone) and event.undo_id is not None:
+            self._undone.add(event.undo_id)
+        self.recent.put(event)
         for watcher in tuple(self._watchers):
-            watcher(update)
+            watcher(event)
 
     def _tell(self, event: AnyEvent) -> None:
         self.recent.put(event)
@@ -250,8 +258,11 @@ class RemoteSession:
 
     def _end(self, asked: Asked, status: Literal["failed", "cancelled"], text: str) -> None:
         """End a turn that never began."""
-        self._publish(TurnBegan(turn=asked.turn, task=asked.title))
-        self._publish(TurnEnded(turn=asked.turn, status=status, text=text, duration_ms=0.0))
+        self._publish(TurnBegan(session_id=self.id, turn_id=asked.turn, title=asked.title, task=asked.title))
+        self._publish(self._ended(asked, status, text))
+
+    def _ended(self, asked: Asked, status: EndStatus, text: str) -> TurnEnded:
+        return TurnEnded(session_id=self.id, turn_id=asked.turn, status=status, text=text, duration_ms=0.0)
 
     def _speak(self) -> ControlClient:
         if self._client is None:

@@ -17,10 +17,10 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 
 from agent_core import __version__
-from agent_core.agent.approvals.policy import Decision, Question
 from agent_core.errors import ConfigError
 from agent_core.tools.editor.diagnostics import Diagnostic
-from agent_core.turns.events import Update
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import TurnEvent
 from lsp_server import features
 from lsp_server.asker import Asker
 from lsp_server.client import Client
@@ -78,7 +78,7 @@ class LoopServer(LanguageServer):
         self.when_asked: list[Callable[[str, Asked, int | str | None], None]] = []
         self.when_cancelled: list[Callable[[str], None]] = []
         self.when_attached: list[Callable[[RemoteSession], None]] = []
-        self.when_updated: list[Callable[[str, Update], None]] = []
+        self.when_updated: list[Callable[[str, TurnEvent], None]] = []
         self.when_edited: list[Callable[[Document, int, int], None]] = []
         """A turn changed these lines (first and last, from 0) of an open document."""
         self.when_progress_cancelled: list[Callable[[int | str], None]] = []
@@ -121,9 +121,9 @@ class LoopServer(LanguageServer):
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("%s failed with %s", task.get_name(), type(error).__name__, exc_info=error)
 
-    def updated(self, session: str, update: Update) -> None:
+    def updated(self, session: str, event: TurnEvent) -> None:
         for hook in self.when_updated:
-            hook(session, update)
+            hook(session, event)
 
     def connection_changed(self, state: str) -> None:
         self.connection_state = state
@@ -154,8 +154,8 @@ class LoopServer(LanguageServer):
 
     # Owner of sessions
 
-    async def ask(self, question: Question) -> Decision:
-        return await self.asker(question)
+    async def ask(self, approval: Approval) -> Decision:
+        return await self.asker(approval)
 
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
         return self.diagnostics_source(path)

@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from agent_core.agent.approvals.policy import Decision
 from agent_core.agent.archive import Archive, Entry, first_words
 from agent_core.agent.history import History
 from agent_core.clock import new_id
 from agent_core.config import load, runtime_dir, state_dir
 from agent_core.control.client import ControlClient, Host, find_hosts
 from agent_core.control.lock import read_holder
-from agent_core.control.messages import ApprovalInfo, ControlError, SessionInfo
+from agent_core.control.messages import ControlError, SessionInfo
 from agent_core.errors import ConfigError, LooplineError, UsageError
 from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.runtime.endpoint import Endpoint, choose
-from agent_core.turns.events import Update
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import TurnEvent, TurnStatus
 from lsp_server.figures import CallWatch
 from lsp_server.live import Asked, LiveSession
 from lsp_server.process import AnySession
 from lsp_server.protocol import methods
-from lsp_server.protocol.events import Approval, SessionHosting, TurnStatus
+from lsp_server.protocol.events import SessionHosting
 from lsp_server.remote import RemoteSession, turns_of
 from lsp_server.settings import stricter_approve
 
@@ -165,10 +165,10 @@ class Desk:
                 return
             stop()
 
-        def front(update: Update) -> None:
-            self._server.updated(session.id, update)
+        def observe(event: TurnEvent) -> None:
+            self._server.updated(session.id, event)
 
-        self._watched[session.id] = (session, session.watch(front, self._server.events.put))
+        self._watched[session.id] = (session, session.watch(observe, self._server.events.put))
 
     @asynccontextmanager
     async def _open(self, live: LiveSession) -> AsyncIterator[Hosted]:
@@ -189,7 +189,7 @@ class Desk:
         watch = CallWatch(self._process.clock, live.tell, self._server.connection_changed)
         async with host_session(
             options,
-            front=live.publish,
+            observer=live.publish,
             approver=live.ask,
             sinks=(watch,),
             clock=self._process.clock,
@@ -242,7 +242,7 @@ class Desk:
                 created=entry.created,
                 model=entry.model,
                 turns=tuple(map(_turn, turns_of(hosted[entry.id]))) if entry.id in hosted else (),
-                approvals=tuple(approvals_in(hosted[entry.id])) if entry.id in hosted else (),
+                approvals=hosted[entry.id].approvals if entry.id in hosted else (),
             )
             for entry in others
         ]
@@ -263,9 +263,9 @@ class Desk:
         """Answer an approval of a session that is hosted elsewhere and not followed here; False if it is not open.
         Raises ControlError."""
         for host in await self._hosts():
-            if any(info.approval == approval for session in host.sessions for info in session.approvals):
+            if any(info.approval_id == approval for session in host.sessions for info in session.approvals):
                 async with ControlClient(host.path) as client:
-                    await client.answer(approval, decision)
+                    await client.answer(approval, decision, by="lsp")
                 return True
         return False
 
@@ -300,40 +300,7 @@ class Desk:
 
 def approvals_of(session: AnySession) -> list[Approval]:
     """What is open in a session, oldest first."""
-    if isinstance(session, RemoteSession):
-        return [_approval(session.id, info) for info in session.approvals.values()]
-    return [
-        Approval(
-            approval_id=asked.approval,
-            session_id=session.id,
-            turn_id=item.turn,
-            kind=asked.kind,
-            name=asked.name,
-            subject=asked.subject,
-            rule=asked.rule,
-            always=asked.always,
-        )
-        for item in session.pending()
-        for asked in (item.question,)
-    ]
-
-
-def approvals_in(info: SessionInfo) -> list[Approval]:
-    """What is open in a session of another process."""
-    return [_approval(info.session, approval) for approval in info.approvals]
-
-
-def _approval(session: str, info: ApprovalInfo) -> Approval:
-    return Approval(
-        approval_id=info.approval,
-        session_id=session,
-        turn_id=info.turn,
-        kind=info.kind,
-        name=info.name,
-        subject=info.subject,
-        rule=info.rule,
-        always=info.always,
-    )
+    return list(session.approvals.values()) if isinstance(session, RemoteSession) else session.pending()
 
 
 def _stored_turns(history: History) -> list[Asked]:

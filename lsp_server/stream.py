@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from lsp_server.protocol import events as ev
+from agent_core.turns.events import Plan, TextDelta, ToolOutput
+from lsp_server.protocol.events import AnyEvent, Call, Stages, Status, TurnDiff
 from lsp_server.protocol.methods import EVENT, Events
 
 INTERVAL_S = 1 / 29
@@ -29,13 +30,13 @@ class EventStream:
 
     def __init__(self, send: Callable[[bytes], bool], clear: Callable[[], bool]) -> None:
         self._send, self._clear = send, clear
-        self._waiting: list[ev.AnyEvent] = []
+        self._waiting: list[AnyEvent] = []
         self._seq = 0
         self._timer: asyncio.TimerHandle | None = None
         self._next_s = 0.0
         self.enabled = True
 
-    def put(self, event: ev.AnyEvent) -> None:
+    def put(self, event: AnyEvent) -> None:
         """Send it with the next notification."""
         if not self.enabled:
             return
@@ -66,11 +67,11 @@ class EventStream:
         self._send(msgspec.json.encode(_Notification(EVENT, Events(seq=self._seq, events=events))))
 
 
-def merge(waiting: list[ev.AnyEvent], event: ev.AnyEvent) -> None:
+def merge(waiting: list[AnyEvent], event: AnyEvent) -> None:
     """Add `event` to what waits, and take out what it makes superfluous."""
     last = waiting[-1] if waiting else None
-    if isinstance(event, ev.TextDelta) and isinstance(last, ev.TextDelta) and last.turn_id == event.turn_id:
-        waiting[-1] = ev.TextDelta(session_id=event.session_id, turn_id=event.turn_id, text=last.text + event.text)
+    if isinstance(event, TextDelta) and isinstance(last, TextDelta) and last.turn_id == event.turn_id:
+        waiting[-1] = TextDelta(session_id=event.session_id, turn_id=event.turn_id, text=last.text + event.text)
         return
     key = _standing(event)
     if key is not None:
@@ -78,19 +79,19 @@ def merge(waiting: list[ev.AnyEvent], event: ev.AnyEvent) -> None:
     waiting.append(event)
 
 
-def _standing(event: ev.AnyEvent) -> tuple[str, ...] | None:
+def _standing(event: AnyEvent) -> tuple[str, ...] | None:
     """What an event that only says how things stand is about; None for what happened."""
     match event:
-        case ev.ToolOutput(tool_call_id=call):
+        case ToolOutput(tool_call_id=call):
             return "tool", call
-        case ev.Plan(turn_id=turn):
+        case Plan(turn_id=turn):
             return "plan", turn
-        case ev.TurnDiff(turn_id=turn):
+        case TurnDiff(turn_id=turn):
             return "diff", turn
-        case ev.Call(call_id=call):
+        case Call(call_id=call):
             return "call", call
-        case ev.Stages(turn_id=turn):
+        case Stages(turn_id=turn):
             return "stages", turn
-        case ev.Status():
+        case Status():
             return ("status",)
     return None

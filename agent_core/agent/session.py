@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from agent_core.agent import inbox
-from agent_core.agent.approvals.questions import Questions
+from agent_core.agent.approvals.pending import PendingApprovals
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
 from agent_core.agent.checkpoints import undoing
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
@@ -32,11 +32,10 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, UsageError
 from agent_core.model.port import CallRequest, Model
 from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.events import SessionStarted, Status, TurnFinished, TurnStarted
-from agent_core.telemetry.rollup.stages import StageClock, to_ms
+from agent_core.telemetry.events import SessionStarted, Status
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace.workspace import Workspace
-from agent_core.turns.events import Front, InputTaken, Notice, TurnBegan, TurnEnded
+from agent_core.turns.events import InputTaken, Notice, Observer, TurnBegan, TurnEnded, title_of
 
 
 class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,13 +48,13 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     toolbox: Toolbox
     workspace: Workspace
     terms: Terms
-    questions: Questions
+    approvals: PendingApprovals
     model_name: str
     instructions: str
     roots: tuple[Path, ...]
     emitter: Emitter
     clock: Clock
-    front: Front
+    observer: Observer
     client: str
     project: str | None = None
     websocket_share: float | None = None
@@ -92,8 +91,8 @@ class Session:
         )
 
     @property
-    def questions(self) -> Questions:
-        return self._parts.questions
+    def approvals(self) -> PendingApprovals:
+        return self._parts.approvals
 
     @property
     def model(self) -> str:
@@ -132,7 +131,7 @@ class Session:
             parts.history.append(await parts.context.opening())
         if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):
             text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
-            parts.front(Notice(severity="warning", text=text))
+            parts.observer(Notice(severity="warning", text=text, session_id=self.id))
         await parts.model.prewarm(self._request)
 
     def _take_up(self) -> None:
@@ -197,7 +196,7 @@ class Session:
         else:
             self._queued.append(text)
             given = inbox.make(text, "queued")
-        self._parts.front(InputTaken(turn=turn, input_id=given.input_id, text=text, fate=given.fate))
+        self._told_input(turn, given, text)
         return given
 
     async def tell(self, text: str) -> tuple[TurnHandle, Input] | None:
@@ -208,7 +207,7 @@ class Session:
         while (running := self.running) is not None:
             if text.strip() and running.inbox.put(text):
                 given = inbox.make(text, "steered")
-                self._parts.front(InputTaken(turn=running.turn, input_id=given.input_id, text=text, fate=given.fate))
+                self._told_input(running.turn, given, text)
                 return running, given
             await asyncio.wait({running.done})
         return None
@@ -239,7 +238,6 @@ class Session:
     async def _run(self, turn_id: str, task: str, started_ns: int, box: Inbox) -> Outcome:
         """A turn from its first event to its last. Errors that end it, and a cancel, are in the outcome."""
         parts = self._parts
-        stages = StageClock(started_ns)
         turn: Turn | None = None
 
         def ended(status: Status, text: str, error: LooplineError | None = None) -> Outcome:
@@ -247,8 +245,7 @@ class Session:
                 return turn.report(status, text, error)
             return Outcome(status=status, text=text, calls=0, tools=0, error=error)
 
-        parts.emitter.emit(TurnStarted(session=self.id, turn=turn_id))
-        parts.front(TurnBegan(turn=turn_id, task=task))
+        parts.observer(TurnBegan(session_id=self.id, turn_id=turn_id, title=title_of(task), task=task))
         parts.workspace.changes.clear()
         outcome = ended("interrupted", "")
         background = parts.toolbox.begun()
@@ -258,7 +255,7 @@ class Session:
             await self._open_turn(task, turn_id)
             if await parts.toolbox.refresh():
                 self._request = msgspec.structs.replace(self._request, tools=parts.toolbox.wire_json())
-            turn = self._turn(turn_id, stages, box)
+            turn = self._turn(turn_id, box)
             with undoing.recording(parts.checkpoints, turn_id):
                 outcome = await turn.run()
         except asyncio.CancelledError:
@@ -266,10 +263,11 @@ class Session:
             await parts.toolbox.stop_since(background)  # what a cancelled turn started ends with it
         except LooplineError as error:
             outcome = ended("failed", error.message, error)
-            parts.front(Notice(severity="error", text=error.message + (f" ({error.hint})" if error.hint else "")))
+            words = error.message + (f" ({error.hint})" if error.hint else "")
+            parts.observer(Notice(severity="error", text=words, session_id=self.id))
         finally:
             self._queued += box.abandon()
-            self._finish(turn_id, outcome, stages, started_ns)
+            self._finish(turn_id, outcome, started_ns)
         return outcome
 
     async def _open_turn(self, task: str, turn_id: str) -> None:
@@ -282,49 +280,50 @@ class Session:
             words = [message("user", text) for text in (*queued, task)]
             self._parts.history.append([*notes, *words], turn_id)
 
-    def _turn(self, turn_id: str, stages: StageClock, box: Inbox) -> Turn:
+    def _turn(self, turn_id: str, box: Inbox) -> Turn:
         parts = self._parts
         return Turn(
-            turn=turn_id,
+            session_id=self.id,
+            turn_id=turn_id,
             request=msgspec.structs.replace(self._request, turn=turn_id),
             history=parts.history,
             model=parts.model,
             tools=ToolRunner(
-                session=self.id,
-                turn=turn_id,
+                session_id=self.id,
+                turn_id=turn_id,
                 toolbox=parts.toolbox,
                 terms=parts.terms,
-                questions=parts.questions,
-                stages=stages,
-                emitter=parts.emitter,
+                approvals=parts.approvals,
                 clock=parts.clock,
-                front=parts.front,
+                observer=parts.observer,
                 checkpoints=parts.checkpoints,
             ),
             context=parts.context,
             compactor=parts.compactor,
             spent=Spent(model=self.model, prices=parts.terms.prices),
             terms=parts.terms,
-            stages=stages,
             clock=parts.clock,
-            front=parts.front,
+            observer=parts.observer,
             inbox=box,
         )
 
-    def _finish(self, turn_id: str, outcome: Outcome, stages: StageClock, started_ns: int) -> None:
+    def _finish(self, turn_id: str, outcome: Outcome, started_ns: int) -> None:
         parts = self._parts
-        ended_ns = parts.clock.mono_ns()
         parts.history.mark_turn(turn_id, outcome.status, outcome.text)
-        duration_ms = (ended_ns - started_ns) / 1e6
-        parts.emitter.emit(
-            TurnFinished(
-                session=self.id,
-                turn=turn_id,
+        parts.observer(
+            TurnEnded(
+                session_id=self.id,
+                turn_id=turn_id,
                 status=outcome.status,
-                duration_ms=duration_ms,
-                stages_ms=to_ms(stages.finish(ended_ns)),
+                text=outcome.text,
+                duration_ms=(parts.clock.mono_ns() - started_ns) / 1e6,
                 calls=outcome.calls,
                 tools=outcome.tools,
+                error_code=outcome.error.code if outcome.error is not None else None,
+                exit_code=outcome.error.exit_code if outcome.error is not None else None,
             )
         )
-        parts.front(TurnEnded(turn=turn_id, status=outcome.status, text=outcome.text, duration_ms=duration_ms))
+
+    def _told_input(self, turn_id: str, given: Input, text: str) -> None:
+        taken = InputTaken(session_id=self.id, turn_id=turn_id, input_id=given.input_id, text=text, fate=given.fate)
+        self._parts.observer(taken)

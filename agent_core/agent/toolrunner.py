@@ -1,4 +1,4 @@
-"""Runs one tool call of a turn: approval, the tool itself, telemetry and updates for the front end.
+"""Runs one tool call of a turn: approval, the tool itself, and what is told of both.
 
 A refusal is a result for that call only. Nothing but cancellation comes out of `run` as an exception.
 """
@@ -11,18 +11,17 @@ from typing import Any
 
 import msgspec
 
-from agent_core.agent.approvals.policy import Decision, Question, shown, subject_of
-from agent_core.agent.approvals.questions import Questions
+from agent_core.agent.approvals.pending import Answer, PendingApprovals
+from agent_core.agent.approvals.policy import shown, subject_of
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.terms import Terms
-from agent_core.clock import Clock, new_id
-from agent_core.telemetry.emitter import Emitter
-from agent_core.telemetry.events import ApprovalOpened, ApprovalResolved, ToolFinished, ToolStarted
-from agent_core.telemetry.rollup.stages import StageClock
+from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.tools.port import Kind, ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
-from agent_core.turns.events import ApprovalAsked, ApprovalEnded, Front, ToolBegan, ToolEnded, ToolLine
+from agent_core.turns import events as told
+from agent_core.turns.approval import Approval
+from agent_core.turns.events import Observer
 
 MAX_LEFT_LINES = 50
 """Lines of a cancelled tool's output that are kept."""
@@ -34,39 +33,34 @@ class ToolRunner:
     def __init__(
         self,
         *,
-        session: str,
-        turn: str,
+        session_id: str,
+        turn_id: str,
         toolbox: Toolbox,
         terms: Terms,
-        questions: Questions,
-        stages: StageClock,
-        emitter: Emitter,
+        approvals: PendingApprovals,
         clock: Clock,
-        front: Front,
+        observer: Observer,
         checkpoints: Checkpoints | None = None,
     ) -> None:
         self._checkpoints = checkpoints
-        self._session, self._turn = session, turn
-        self._toolbox, self._terms, self._questions = toolbox, terms, questions
-        self._stages, self._emitter, self._clock, self._front = stages, emitter, clock, front
+        self._ids = {"session_id": session_id, "turn_id": turn_id}
+        self._toolbox, self._terms, self._approvals = toolbox, terms, approvals
+        self._clock, self._tell = clock, observer
         self._lines: dict[str, deque[str]] = {}
         self.kinds: dict[str, Kind] = {spec.name: spec.kind for spec in toolbox.specs}
 
     async def run(self, call: Call) -> ToolResult:
         """Ask if needed, then run; the result is what the model is told."""
         if (refusal := await self._approve(call)) is not None:
-            self._front(ToolBegan(turn=self._turn, tool_call=call.call_id, name=call.name, arguments=call.arguments))
+            self._began(call, refused=True)
             return self._finished(call, refusal, self._clock.mono_ns())
-        self._front(ToolBegan(turn=self._turn, tool_call=call.call_id, name=call.name, arguments=call.arguments))
-        self._emitter.emit(ToolStarted(session=self._session, turn=self._turn, tool_call=call.call_id, name=call.name))
+        self._began(call)
         started_ns = self._clock.mono_ns()
-        self._stages.tool_started(call.call_id, started_ns)
         result = ToolResult(output="cancelled", status="cancelled")
         try:
             async with self._checkpoint(call):
                 result = await self._toolbox.run(call.name, call.arguments, self._context(call))
         finally:
-            self._stages.tool_ended(call.call_id, self._clock.mono_ns())
             self._finished(call, result, started_ns)
         return result
 
@@ -86,33 +80,33 @@ class ToolRunner:
 
         def progress(line: str) -> None:
             lines.append(line)
-            self._front(ToolLine(turn=self._turn, tool_call=call.call_id, line=line))
+            self._tell(told.ToolOutput(**self._ids, tool_call_id=call.call_id, line=line))
 
         return ToolContext(tool_call=call.call_id, progress=progress)
 
+    def _began(self, call: Call, *, refused: bool = False) -> None:
+        began = told.ToolBegan(
+            **self._ids, tool_call_id=call.call_id, name=call.name, arguments=call.arguments, refused=refused
+        )
+        self._tell(began)
+
     def _finished(self, call: Call, result: ToolResult, started_ns: int) -> ToolResult:
-        duration_ms = (self._clock.mono_ns() - started_ns) / 1e6
-        self._emitter.emit(
-            ToolFinished(
-                session=self._session,
-                turn=self._turn,
-                tool_call=call.call_id,
-                name=call.name,
-                status=result.status,
-                duration_ms=duration_ms,
-                output_bytes=len(result.output.encode("utf-8", "replace")),
-            )
+        ended = told.ToolEnded(
+            **self._ids,
+            tool_call_id=call.call_id,
+            name=call.name,
+            status=result.status,
+            summary=result.summary,
+            diff=result.diff,
+            files_changed=result.files_changed,
+            duration_ms=(self._clock.mono_ns() - started_ns) / 1e6,
+            arguments=call.arguments,
+            output=result.output,
+            data=dict(result.data),
         )
-        self._front(
-            ToolEnded(
-                turn=self._turn,
-                tool_call=call.call_id,
-                name=call.name,
-                arguments=call.arguments,
-                result=result,
-                duration_ms=duration_ms,
-            )
-        )
+        self._tell(ended)
+        if call.name == "plan" and (steps := result.data.get("steps")):
+            self._tell(told.Plan(**self._ids, steps=msgspec.convert(tuple(steps), tuple[told.Step, ...])))
         return result
 
     async def _approve(self, call: Call) -> ToolResult | None:
@@ -126,53 +120,39 @@ class ToolRunner:
             return None
         if verdict.outcome == "deny":
             return _denied(f"denied by {verdict.rule}")
-        question = Question(
-            approval=new_id("appr"),
+        approval = Approval(
+            **self._ids,
+            approval_id=new_id("appr"),
             kind=kind,
             name=call.name,
             subject=shown(call.name, subject),
             rule=verdict.rule,
             always=verdict.always,
+            opened=rfc3339(self._clock.wall_ns()),
         )
-        decision = await self._ask(question)
+        decision = (await self._ask(approval)).decision
         if decision is None:
             return _denied("nobody can approve this here; run with `--approve auto`, or in a terminal")
         if decision == "always":
             self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")
 
-    async def _ask(self, question: Question) -> Decision | None:
+    async def _ask(self, approval: Approval) -> Answer:
         """Open an approval, wait for its answer; it is withdrawn when the turn is cancelled."""
-        opened_ns = self._clock.mono_ns()
-        self._stages.approval_opened(question.approval, opened_ns)
-        self._emitter.emit(
-            ApprovalOpened(session=self._session, turn=self._turn, approval=question.approval, kind=question.kind)
-        )
-        self._front(
-            ApprovalAsked(turn=self._turn, approval=question.approval, kind=question.kind, subject=question.subject)
-        )
-        decision: Decision | None = None
-        withdrawn = True
+        self._tell(told.ApprovalAsked(approval=approval))
+        answer: Answer | None = None
         try:
-            decision = await self._questions.ask(question, self._turn, self._clock.wall_ns())
-            withdrawn = False
+            answer = await self._approvals.ask(approval)
         finally:
-            closed_ns = self._clock.mono_ns()
-            self._stages.approval_closed(question.approval, closed_ns)
-            outcome = "withdrawn" if withdrawn else decision or "deny"
-            self._emitter.emit(
-                ApprovalResolved(
-                    session=self._session,
-                    turn=self._turn,
-                    approval=question.approval,
-                    kind=question.kind,
-                    decision="withdrawn" if withdrawn else decision or "deny",
-                    waited_ms=(closed_ns - opened_ns) / 1e6,
-                    rule=question.rule,
+            self._tell(
+                told.ApprovalEnded(
+                    **self._ids,
+                    approval_id=approval.approval_id,
+                    decision="withdrawn" if answer is None else answer.decision or "deny",
+                    by="" if answer is None else answer.by,
                 )
             )
-            self._front(ApprovalEnded(turn=self._turn, approval=question.approval, decision=outcome))
-        return decision
+        return answer
 
 
 def _denied(why: str) -> ToolResult:

@@ -22,10 +22,10 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Model, Restarted, TextDelta
 from agent_core.telemetry.events import Status
-from agent_core.telemetry.rollup.stages import StageClock, ms_to_ns
 from agent_core.tools.checks.linters import LINTERS
 from agent_core.tools.port import ToolResult
-from agent_core.turns.events import Front, TextDone, TextPiece, TextVoided
+from agent_core.turns import events as told
+from agent_core.turns.events import Observer
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +48,8 @@ class Turn:
     def __init__(
         self,
         *,
-        turn: str,
+        session_id: str,
+        turn_id: str,
         request: CallRequest,
         history: History,
         model: Model,
@@ -57,16 +58,16 @@ class Turn:
         compactor: Compactor,
         spent: Spent,
         terms: Terms,
-        stages: StageClock,
         clock: Clock,
-        front: Front,
+        observer: Observer,
         inbox: Inbox,
     ) -> None:
         self._inbox = inbox
-        self._turn, self._request, self._history = turn, request, history
+        self._ids = {"session_id": session_id, "turn_id": turn_id}
+        self._turn, self._request, self._history = turn_id, request, history
         self._model, self._tools, self._terms = model, tools, terms
         self._context, self._compactor, self._spent = context, compactor, spent
-        self._stages, self._clock, self._front = stages, clock, front
+        self._clock, self._tell = clock, observer
         self._started_ns = clock.mono_ns()
         self._said: list[str] = []
         self._ran_tools = 0
@@ -90,13 +91,13 @@ class Turn:
 
     async def _call(self) -> list[bytes]:
         """One model call. A context that the service finds too long is shortened, once."""
-        await self._compactor.fit(self._request, self._spent, self._stages)
+        await self._compactor.fit(self._request, self._spent)
         try:
             return await self._reply()
         except ServiceError as error:
             if error.code not in TOO_LONG:
                 raise
-            if not await self._compactor.shrink(self._request, self._spent, self._stages, refused=True):
+            if not await self._compactor.shrink(self._request, self._spent, refused=True):
                 raise
         return await self._reply()
 
@@ -106,7 +107,7 @@ class Turn:
         request = msgspec.structs.replace(self._request, call=call_id)
         result: CallResult | None = None
         self._said.clear()
-        self._stages.call_started(call_id, self._clock.mono_ns())
+        self._tell(told.CallBegan(**self._ids, call_id=call_id))
         try:
             async with contextlib.aclosing(self._model.call(request)) as stream:
                 async for item in stream:
@@ -118,15 +119,14 @@ class Turn:
             raise
         finally:
             inference_ms = result.timing.inference_ms if result else None
-            inference_ns = None if inference_ms is None else ms_to_ns(inference_ms)
-            self._stages.call_ended(call_id, self._clock.mono_ns(), inference_ns)
+            self._tell(told.CallEnded(**self._ids, call_id=call_id, inference_ms=inference_ms))
             self._spent.call(result.usage if result else None)
         if result is None:
             raise ServiceError("the service ended a call without a result", code="no_result")
         self._history.append(result.items, self._turn)
         self._compactor.measured(result.usage)
         if text := text_of(result.items):
-            self._front(TextDone(turn=self._turn, text=text))
+            self._tell(told.TextDone(**self._ids, text=text))
         if result.status == "incomplete":
             self._history.append([output_of(call, CUT_OFF) for call in calls_of(result.items)], self._turn)
             raise ServiceError(
@@ -140,12 +140,12 @@ class Turn:
         match item:
             case TextDelta(text=text):
                 self._said.append(text)
-                self._front(TextPiece(turn=self._turn, text=text))
+                self._tell(told.TextDelta(**self._ids, text=text))
             case Restarted(cause=cause):
                 self._said.clear()
-                self._front(TextVoided(turn=self._turn, cause=cause))
+                self._tell(told.TextVoided(**self._ids, cause=cause))
             case _ if (notice := notice_of(item)) is not None:
-                self._front(notice)
+                self._tell(notice)
 
     def _keep_partial(self, error: BaseException) -> None:
         """The reply broke off for good: what was said of it stays in the conversation, marked."""
@@ -153,7 +153,7 @@ class Turn:
             why = error.code if isinstance(error, LooplineError) else CANCELLED
             item = broken_off(said, why)
             self._history.append([item], self._turn)
-            self._front(TextDone(turn=self._turn, text=text_of([item])))
+            self._tell(told.TextDone(**self._ids, text=text_of([item])))
 
     async def _answer(self, calls: Sequence[Call]) -> None:
         """Run the calls of one reply, reads side by side and the rest in order; each gets its output item."""

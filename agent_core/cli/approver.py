@@ -8,8 +8,9 @@ import sys
 from rich.console import Console
 from rich.text import Text
 
-from agent_core.agent.approvals.policy import Approver, Decision, Question, nobody
+from agent_core.agent.approvals.policy import Approver, nobody
 from agent_core.telemetry.display import visible
+from agent_core.turns.approval import Approval, Decision
 
 _ANSWERS: dict[str, Decision] = {"y": "allow", "yes": "allow", "a": "always", "always": "always"}
 
@@ -26,10 +27,10 @@ class _Terminal:
         self._console = console
         self._turn = asyncio.Lock()
 
-    async def __call__(self, question: Question) -> Decision | None:
+    async def __call__(self, approval: Approval) -> Decision | None:
         async with self._turn:
-            asked = Text(f"? run {question.name}: ", style="yellow")
-            asked.append(visible(question.subject), style="bold")
+            asked = Text(f"? run {approval.name}: ", style="yellow")
+            asked.append(visible(approval.subject), style="bold")
             self._console.print(asked, soft_wrap=True, highlight=False)
             self._console.print(Text("  [y]es  [a]lways  [N]o "), end="")
             answer = await _line()

@@ -16,7 +16,7 @@ from agent_core.runtime.attach import attach, outcome_of
 from agent_core.telemetry.events import Event, ToolFinished, TurnFinished
 from agent_core.telemetry.journal.reader import Feed
 from agent_core.tools.workspace.changes import Change
-from agent_core.turns.events import Front, Notice, ToolEnded, Update
+from agent_core.turns.events import Notice, Observer, ToolEnded, TurnEvent
 
 JOURNAL_LIMIT_S, LOOK_S = 3.0, 0.05
 """How long the host may take to write the turn's end into its journal, and how often that is looked for."""
@@ -32,37 +32,37 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def say_attached(
-    held: SessionHeld, session: str, task: str, *, front: Front, approver: Approver, states: Path
+    held: SessionHeld, session: str, task: str, *, observer: Observer, approver: Approver, states: Path
 ) -> Shared:
     """Say `task` to the hosted session and watch until the turn that takes it, or that it starts, ends. Raises
     ControlError."""
     edits: list[ToolEnded] = []
 
-    def watch(update: Update) -> None:
-        if isinstance(update, ToolEnded) and update.result.files_changed:
-            edits.append(update)
-        front(update)
+    def watch(event: TurnEvent) -> None:
+        if isinstance(event, ToolEnded) and event.files_changed:
+            edits.append(event)
+        observer(event)
 
-    async with attach(held, session, front=watch, approver=approver) as attached:
+    async with attach(held, session, observer=watch, approver=approver) as attached:
         said = await attached.say(task)
         if said.fate == "steered":
-            front(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
+            observer(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
         end = await attached.end_of(said.turn)
     status, text = outcome_of(end)
     if end is None:
-        front(Notice(severity="warning", text=text))
+        observer(Notice(severity="warning", text=text))
     of_turn = await _events(states, session, said.turn) if end is not None else []
     tools = sum(isinstance(event, ToolFinished) for event in of_turn)
     outcome = Outcome(status=status, text=text, calls=0, tools=tools)
-    changes = [_change(path, edit) for edit in edits if edit.turn == said.turn for path in edit.result.files_changed]
+    changes = [_change(path, edit) for edit in edits if edit.turn_id == said.turn for path in edit.files_changed]
     return Shared(outcome=outcome, events=of_turn, changes=changes)
 
 
 def _change(path: str, edit: ToolEnded) -> Change:
-    lines = [line for line in edit.result.diff.split("\n") if not line.startswith(("+++", "---"))]
+    lines = [line for line in edit.diff.split("\n") if not line.startswith(("+++", "---"))]
     return Change(
         path=path,
-        diff=edit.result.diff,
+        diff=edit.diff,
         added=sum(line.startswith("+") for line in lines),
         removed=sum(line.startswith("-") for line in lines),
     )

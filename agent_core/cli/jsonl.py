@@ -1,4 +1,4 @@
-"""A session as JSON lines: one object per update on stdout, and nothing else there. The last line is the summary."""
+"""A session as JSON lines: one turn event per line on stdout, and nothing else there. The last line is the summary."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from agent_core.turns.events import Update
+from agent_core.turns.events import TurnEvent
 
 
 class JsonLines:
-    """A front end that writes each update as it comes."""
+    """An observer that writes each event as it comes."""
 
     def __init__(self, stream: BinaryIO | None = None) -> None:
         self._stream = stream or sys.stdout.buffer
 
-    def __call__(self, update: Update) -> None:
-        self.write(update)
+    def __call__(self, event: TurnEvent) -> None:
+        self.write(event)
 
     def write(self, value: Any) -> None:
         """Write one object as one line; a reader that went away is no error of the run."""

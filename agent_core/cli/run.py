@@ -29,7 +29,7 @@ from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.tools.workspace.changes import Change
-from agent_core.turns.events import Front
+from agent_core.turns.events import Observer
 
 LOOKS, LOOK_AGAIN_S = 10, 0.2
 """How often a session is looked at again whose host does not answer and still holds it."""
@@ -95,7 +95,7 @@ def run_task(options: RunOptions) -> int:
     return report.exit_code
 
 
-async def perform(options: RunOptions, front: Front, console: Console) -> Report:
+async def perform(options: RunOptions, observer: Observer, console: Console) -> Report:
     """Host a session, run the turn, and count. SIGINT, SIGTERM and SIGHUP cancel it; then the report says so."""
     events = ListSink()
     outcome: Outcome | None = None
@@ -104,7 +104,7 @@ async def perform(options: RunOptions, front: Front, console: Console) -> Report
     started_s = loop.time()
     with _Cancelled() as cancelled:
         try:
-            outcome = await _outcome(options, front, approver_for(console), events, changes)
+            outcome = await _outcome(options, observer, approver_for(console), events, changes)
         except asyncio.CancelledError:
             if not cancelled.by_signal:
                 raise
@@ -119,7 +119,7 @@ async def perform(options: RunOptions, front: Front, console: Console) -> Report
 
 
 async def _outcome(
-    options: RunOptions, front: Front, approver: Approver, events: ListSink, changes: list[Change]
+    options: RunOptions, observer: Observer, approver: Approver, events: ListSink, changes: list[Change]
 ) -> Outcome:
     """Run the task in a session hosted here; in one that lives in another process, say it there."""
     here = () if options.resume else (Path(),)
@@ -135,14 +135,16 @@ async def _outcome(
     )
     for looks_left in range(LOOKS, -1, -1):
         try:
-            async with host_session(host_options, front=front, approver=approver, sinks=(events,)) as hosted:
+            async with host_session(host_options, observer=observer, approver=approver, sinks=(events,)) as hosted:
                 return await _turn(hosted, options.task, changes)
         except SessionHeld as held:
             from agent_core.cli.attached import say_attached
 
             session, states = options.resume or "", state_dir(host_options.env)
             try:
-                shared = await say_attached(held, session, options.task, front=front, approver=approver, states=states)
+                shared = await say_attached(
+                    held, session, options.task, observer=observer, approver=approver, states=states
+                )
             except ControlError as error:
                 if error.code not in ("control_gone", "control_ending") or not looks_left:
                     raise

@@ -25,10 +25,10 @@ from agent_core.turns.events import (
     TextVoided,
     ToolBegan,
     ToolEnded,
-    ToolLine,
+    ToolOutput,
     TurnBegan,
     TurnEnded,
-    Update,
+    TurnEvent,
 )
 
 _MAX_DIFF_LINES = 12
@@ -37,14 +37,14 @@ _NOTICE_STYLE = {"info": "dim", "warning": "yellow", "error": "bold red"}
 
 
 class Terminal:
-    """A front end on a Rich console. Owns the one status line."""
+    """An observer on a Rich console. Owns the one status line."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._spinner: Spinner | None = None
 
-    def __call__(self, update: Update) -> None:
-        match update:
+    def __call__(self, event: TurnEvent) -> None:
+        match event:
             case SessionOpened(model=model, endpoint=endpoint, note=note):
                 named = f"{model} ({note})" if note else model
                 self._print(Text(f"loopline · {named} · {endpoint}", style="bold"))
@@ -57,10 +57,10 @@ class Terminal:
                 self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)), highlight=False)
             case ToolBegan(name=name, arguments=arguments):
                 self._busy(f"{name} {_subject(arguments)}")
-            case ToolLine(line=line):
+            case ToolOutput(line=line):
                 self._busy(line)
             case ToolEnded():
-                self._tool(update)
+                self._tool(event)
                 self._busy("thinking")
             case ApprovalAsked():
                 self._idle()
@@ -73,16 +73,15 @@ class Terminal:
             case TurnEnded():
                 self._idle()
 
-    def _tool(self, update: ToolEnded) -> None:
-        result = update.result
-        line = Text("● ", style=_TOOL_STYLE[result.status])
-        line.append(f"{update.name:<10} ", style="default")
-        line.append(f"{one_line(_subject(update.arguments), 44):<44} ", style="default")
-        summary = result.summary or (one_line(result.output, 60) if result.status != "ok" else "")
-        line.append(one_line(summary, 60), style="default" if result.status == "ok" else _TOOL_STYLE[result.status])
-        line.append(f"  {duration(update.duration_ms)}", style="dim")
+    def _tool(self, ended: ToolEnded) -> None:
+        line = Text("● ", style=_TOOL_STYLE[ended.status])
+        line.append(f"{ended.name:<10} ", style="default")
+        line.append(f"{one_line(_subject(ended.arguments), 44):<44} ", style="default")
+        summary = ended.summary or (one_line(ended.output, 60) if ended.status != "ok" else "")
+        line.append(one_line(summary, 60), style="default" if ended.status == "ok" else _TOOL_STYLE[ended.status])
+        line.append(f"  {duration(ended.duration_ms)}", style="dim")
         self._print(line)
-        for row in _diff_rows(result.diff):
+        for row in _diff_rows(ended.diff):
             self._print(row)
 
     def _print(self, text: Text) -> None:

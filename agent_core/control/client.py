@@ -19,7 +19,6 @@ from agent_core.control.messages import (
     AttachRequest,
     CancelRequest,
     ControlError,
-    Decision,
     Detached,
     EventMessage,
     Gap,
@@ -42,6 +41,7 @@ from agent_core.control.messages import (
     read_message,
 )
 from agent_core.control.sockets import dial, list_sockets
+from agent_core.turns.approval import Decision
 
 ANSWER_S = 15.0
 """Longest wait for a reply; the host gives up earlier."""
@@ -139,9 +139,10 @@ class ControlClient:
     async def list_sessions(self) -> Sequence[SessionInfo]:
         return await self._ask(ListRequest(id=self._new_id()), list[SessionInfo])
 
-    async def answer(self, approval: str, decision: Decision) -> None:
-        """Answer an open approval; `control_not_found` (or the host's own code) if it is not open any more."""
-        await self._ask(AnswerRequest(id=self._new_id(), approval=approval, decision=decision), type(None))
+    async def answer(self, approval: str, decision: Decision, *, by: str) -> None:
+        """Answer an open approval as the front end `by`; `control_not_found` (or the host's own code) if it is not open
+        any more."""
+        await self._ask(AnswerRequest(id=self._new_id(), approval=approval, decision=decision, by=by), type(None))
 
     async def cancel(self, turn: str) -> None:
         await self._ask(CancelRequest(id=self._new_id(), turn=turn), type(None))

@@ -11,9 +11,9 @@ that id:
     steer {turn, text}                       -> Steered: to that turn only; what it can't take waits for the next turn
     cancel {turn}                            -> null
     undo {session, turn, files?, conversation?} -> Undone
-    answer {approval, decision}              -> null
+    answer {approval, decision, by?}         -> null
 
-An update is an opaque JSON object of the host (`agent_core.turns.events`), an event one of telemetry
+An update is a turn event of the host (`agent_core.turns.events`), an event one of telemetry
 (`agent_core.telemetry.events`: calls, stages, tools, approvals, connections; never content). Both are numbered together
 by `seq`, per attachment; a `gap` says how many were left out because the client was slow.
 """
@@ -25,12 +25,12 @@ from typing import Literal
 import msgspec
 
 from agent_core.errors import LooplineError, StateError
+from agent_core.turns.approval import Approval, Decision
 
-PROTOCOL = 1
+PROTOCOL = 2
 MAX_LINE = 1 << 20
 """Bytes of one message; a longer one ends the connection, a longer update becomes a gap."""
 
-Decision = Literal["allow", "always", "deny"]
 Fate = Literal["steered", "queued", "refused"]
 
 
@@ -43,21 +43,6 @@ class ControlError(StateError):
     """
 
     code = "control_refused"
-
-
-class ApprovalInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """An open approval. `subject` is what is asked for, e.g. the command line: content, which stays on the machine.
-    `rule` says why it is asked. `always` False: the answer "always" would count for this time only."""
-
-    approval: str
-    turn: str
-    kind: str
-    name: str
-    subject: str
-    opened: str
-    """RFC 3339."""
-    rule: str = ""
-    always: bool = True
 
 
 class TurnInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,7 +64,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None = None
     project: str | None = None
     turns: tuple[TurnInfo, ...] = ()
-    approvals: tuple[ApprovalInfo, ...] = ()
+    approvals: tuple[Approval, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
@@ -103,6 +88,8 @@ class DetachRequest(Request, frozen=True, kw_only=True, tag="detach"):
 class AnswerRequest(Request, frozen=True, kw_only=True, tag="answer"):
     approval: str
     decision: Decision
+    by: str = ""
+    """Name of the front end that answers."""
 
 
 class CancelRequest(Request, frozen=True, kw_only=True, tag="cancel"):

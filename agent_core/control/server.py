@@ -28,7 +28,6 @@ from agent_core.control.messages import (
     AttachRequest,
     CancelRequest,
     ControlError,
-    Decision,
     DetachRequest,
     Hello,
     ListRequest,
@@ -49,6 +48,7 @@ from agent_core.control.messages import (
 )
 from agent_core.control.sockets import clean_stale, listen, peer_uid
 from agent_core.errors import LooplineError
+from agent_core.turns.approval import Decision
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Handlers:
 
     list_sessions: Callable[[], Awaitable[Sequence[SessionInfo]]]
     attach: Callable[[str, Push, Push | None], Awaitable[Detach]]
-    answer: Callable[[str, Decision], Awaitable[None]]
+    answer: Callable[[str, Decision, str], Awaitable[None]]
     cancel: Callable[[str], Awaitable[None]]
     steer: Callable[[str, str], Awaitable[Steered]]
     start: Callable[[str, str, str | None], Awaitable[Started]]
@@ -215,7 +215,7 @@ class ControlServer:
                     self._mailboxes.get(session, set()).discard(mailbox)
                     mailbox.detached(session)
             case AnswerRequest():
-                await handlers.answer(request.approval, request.decision)
+                await handlers.answer(request.approval, request.decision, request.by)
             case CancelRequest():
                 await handlers.cancel(request.turn)
             case SteerRequest():

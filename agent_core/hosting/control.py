@@ -6,11 +6,9 @@ import asyncio
 
 import msgspec
 
-from agent_core.agent.approvals.policy import Decision
 from agent_core.agent.session import Session, TurnHandle
 from agent_core.clock import rfc3339
 from agent_core.control.messages import (
-    ApprovalInfo,
     ControlError,
     Said,
     SessionInfo,
@@ -23,8 +21,9 @@ from agent_core.control.messages import (
     UndoRequest,
 )
 from agent_core.control.server import Detach, Handlers, Push
-from agent_core.hosting.observers import EventTap, Fronts
-from agent_core.turns.events import TextDone, TextPiece, TextVoided, TurnBegan, TurnEnded, Update
+from agent_core.hosting.observers import EventTap, Observers
+from agent_core.turns.approval import Decision
+from agent_core.turns.events import TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded, TurnEvent, title_of
 
 _LATEST_TURNS = 20
 
@@ -34,7 +33,7 @@ class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
     from outside."""
 
     session: Session
-    fronts: Fronts
+    observers: Observers
     events: EventTap
     client: str
     project: str | None
@@ -42,23 +41,25 @@ class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Saying:
-    """A front that keeps the text of the running call, for whoever attaches in its middle."""
+    """An observer that keeps the text of the running call, for whoever attaches in its middle."""
 
     def __init__(self) -> None:
-        self._turn = ""
+        self._last: TextDelta | None = None
         self._pieces: list[str] = []
 
-    def __call__(self, update: Update) -> None:
-        match update:
-            case TextPiece(turn=turn, text=text):
-                self._turn = turn
+    def __call__(self, event: TurnEvent) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._last = event
                 self._pieces.append(text)
             case TextDone() | TextVoided() | TurnBegan() | TurnEnded():
                 self._pieces.clear()
 
-    def so_far(self) -> TextPiece | None:
+    def so_far(self) -> TextDelta | None:
         """As if it came at once; None if there is none."""
-        return TextPiece(turn=self._turn, text="".join(self._pieces)) if self._pieces else None
+        if self._last is None or not self._pieces:
+            return None
+        return msgspec.structs.replace(self._last, text="".join(self._pieces))
 
 
 class HostedSessions:
@@ -68,7 +69,7 @@ class HostedSessions:
         self._sessions = {hosted.session.id: hosted for hosted in sessions}
         self._saying = {hosted.session.id: Saying() for hosted in sessions}
         for hosted in sessions:
-            hosted.fronts.add(self._saying[hosted.session.id])
+            hosted.observers.add(self._saying[hosted.session.id])
         self._undoing: set[asyncio.Task[Undone]] = set()
         self.attached = 0
         """How many follow one of the sessions from outside at the moment."""
@@ -97,7 +98,7 @@ class HostedSessions:
         hosted = self._hosted(session_id)
         if (said := self._saying[session_id].so_far()) is not None:
             push(msgspec.json.encode(said))
-        leave = [hosted.fronts.add(lambda update: push(msgspec.json.encode(update)))]
+        leave = [hosted.observers.add(lambda event: push(msgspec.json.encode(event)))]
         if push_event is not None:
             leave.append(hosted.events.add(push_event))
 
@@ -110,8 +111,11 @@ class HostedSessions:
 
         return detach
 
-    async def _answer(self, approval: str, decision: Decision) -> None:
-        if not any(hosted.session.questions.answer(approval, decision) for hosted in self._sessions.values()):
+    async def _answer(self, approval: str, decision: Decision, by: str) -> None:
+        if not any(
+            hosted.session.approvals.answer(approval, decision, by=by or "control")
+            for hosted in self._sessions.values()
+        ):
             raise ControlError(f"approval {approval} is not open", code="control_not_found")
 
     async def _cancel(self, turn: str) -> None:
@@ -178,34 +182,17 @@ class HostedSessions:
 
 def _info(hosted: HostedSession) -> SessionInfo:
     session = hosted.session
-    approvals = tuple(
-        ApprovalInfo(
-            approval=pending.question.approval,
-            turn=pending.turn,
-            kind=pending.question.kind,
-            name=pending.question.name,
-            subject=pending.question.subject,
-            opened=rfc3339(pending.opened_ns),
-            rule=pending.question.rule,
-            always=pending.question.always,
-        )
-        for pending in session.questions.pending()
-    )
     return SessionInfo(
         session=session.id,
         client=hosted.client,
-        title=_first_line(session.turns[0].task) if session.turns else "",
+        title=title_of(session.turns[0].task) if session.turns else "",
         model=session.model,
         project=hosted.project,
         turns=tuple(_turn_info(handle) for handle in session.turns[-_LATEST_TURNS:]),
-        approvals=approvals,
+        approvals=tuple(session.approvals.pending()),
     )
 
 
 def _turn_info(handle: TurnHandle) -> TurnInfo:
     status = handle.done.result().status if handle.done.done() and not handle.done.cancelled() else "running"
-    return TurnInfo(turn=handle.turn, title=_first_line(handle.task), status=status, started=rfc3339(handle.started_ns))
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n", 1)[0][:200]
+    return TurnInfo(turn=handle.turn, title=title_of(handle.task), status=status, started=rfc3339(handle.started_ns))

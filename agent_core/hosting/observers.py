@@ -1,5 +1,5 @@
-"""Several front ends of one session: each gets every update, and every event if it asked; one that fails is no harm to
-the others."""
+"""Several observers of one session: each is told every turn event, and every event of telemetry if it asked; one that
+fails is no harm to the others."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from collections.abc import Callable
 
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Content, Event
-from agent_core.turns.events import Front, Update
+from agent_core.turns.events import Observer, TurnEvent
 
 log = logging.getLogger(__name__)
 
 
-class Fronts:
-    """A `Front` that hands on to the fronts which were added, in that order."""
+class Observers:
+    """An `Observer` that hands on to those which were added, in that order."""
 
-    def __init__(self, *fronts: Front) -> None:
-        self._fronts: list[Front] = list(fronts)
+    def __init__(self, *observers: Observer) -> None:
+        self._observers: list[Observer] = list(observers)
 
-    def __call__(self, update: Update) -> None:
-        for front in tuple(self._fronts):
+    def __call__(self, event: TurnEvent) -> None:
+        for observer in tuple(self._observers):
             try:
-                front(update)
+                observer(event)
             except Exception as error:
-                log.error("a front end failed with %s; it is left out from here on", type(error).__name__)
-                self._fronts.remove(front)
+                log.error("an observer failed with %s; it is left out from here on", type(error).__name__)
+                self._observers.remove(observer)
 
-    def add(self, front: Front) -> Callable[[], None]:
-        """Add one; call what is returned to take it out again."""
-        self._fronts.append(front)
+    def add(self, observer: Observer, *, first: bool = False) -> Callable[[], None]:
+        """Add one, behind the others unless it is to be `first`; call what is returned to take it out again."""
+        self._observers.insert(0 if first else len(self._observers), observer)
 
         def remove() -> None:
-            if front in self._fronts:
-                self._fronts.remove(front)
+            if observer in self._observers:
+                self._observers.remove(observer)
 
         return remove
 

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from agent_core.agent.approvals.grants import Grants
+from agent_core.agent.approvals.pending import PendingApprovals
 from agent_core.agent.approvals.policy import Approver, Policy, nobody
-from agent_core.agent.approvals.questions import Questions
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.checkpoints.store import Store
 from agent_core.agent.context.compaction import Compactor
@@ -21,6 +21,7 @@ from agent_core.agent.context.context import SessionContext, instructions
 from agent_core.agent.context.environment import Surroundings
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
+from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
@@ -29,9 +30,9 @@ from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
 from agent_core.errors import UsageError
-from agent_core.hosting.content import content_front
+from agent_core.hosting.content import content_observer
 from agent_core.hosting.control import HostedSession, HostedSessions
-from agent_core.hosting.observers import EventTap, Fronts
+from agent_core.hosting.observers import EventTap, Observers
 from agent_core.hosting.reload import FileWatch, Reloader
 from agent_core.hosting.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.model.session import ModelSession
@@ -49,7 +50,7 @@ from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox.sandbox import Found, Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.workspace import Documents, Workspace
-from agent_core.turns.events import Front, Notice, SessionOpened, no_front
+from agent_core.turns.events import Notice, Observer, SessionOpened, nobody_looks
 
 NO_SANDBOX = "no sandbox holds here: commands can do what you can do, and nothing asks"
 
@@ -82,7 +83,7 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
     """A session ready for turns, and what a front end may look at. `others` knows who else follows it."""
 
     session: Session
-    fronts: Fronts
+    observers: Observers
     others: HostedSessions
     workspace: Workspace
     loaded: Loaded
@@ -93,7 +94,7 @@ class Hosted(msgspec.Struct, frozen=True, kw_only=True):
 async def host_session(
     options: HostOptions,
     *,
-    front: Front = no_front,
+    observer: Observer = nobody_looks,
     approver: Approver = nobody,
     sinks: tuple[Sink, ...] = (),
     clock: Clock | None = None,
@@ -124,12 +125,13 @@ async def host_session(
     found = await asyncio.to_thread(find_sandbox, options.env, tuple(map(str, roots)))
 
     async with AsyncExitStack() as stack:
-        fronts, tap = Fronts(front), EventTap()
+        observers, tap = Observers(observer), EventTap()
         emitter = stack.enter_context(
-            telemetry(settings, options.env, states, clock, sinks=(*sinks, tap), warn=_warner(fronts))
+            telemetry(settings, options.env, states, clock, sinks=(*sinks, tap), warn=_warner(observers))
         )
+        observers.add(Recorder(emitter, clock), first=True)
         if settings.telemetry_content:
-            fronts.add(content_front(emitter, session_id))
+            observers.add(content_observer(emitter, session_id))
         lock = SessionLock(states / "sessions" / f"{session_id}.lock", _holder(clock, None))
         stack.callback(lock.release)
         history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
@@ -142,7 +144,7 @@ async def host_session(
             roots=lambda: workspace.roots,
             environment=command_environment(options.env, trusted=trusted),
             user_environment=options.env,
-            tell=_warner(fronts),
+            tell=_warner(observers),
         )
         grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
@@ -172,8 +174,7 @@ async def host_session(
                     history=history,
                     model=model,
                     context=context,
-                    clock=clock,
-                    front=fronts,
+                    observer=observers,
                     at_tokens=0 if endpoint.note else settings.compact_at,
                     in_band=compacts_in_band(endpoint, settings),
                 ),
@@ -182,25 +183,32 @@ async def host_session(
                 workspace=workspace,
                 checkpoints=Checkpoints(store, workspace),
                 terms=terms_of(settings, workspace, grants),
-                questions=Questions(approver, remote=options.remote_approvals, timeout_s=settings.approval_timeout_s),
+                approvals=PendingApprovals(
+                    approver,
+                    name=options.client,
+                    remote=options.remote_approvals,
+                    timeout_s=settings.approval_timeout_s,
+                ),
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,
                 emitter=emitter,
                 clock=clock,
-                front=fronts,
+                observer=observers,
                 client=options.client,
                 project=settings.project,
                 websocket_share=settings.websocket_share if settings.websocket_share < 1 else None,
                 options=create_options(endpoint, settings, session_id),
             )
         )
-        watch = _watch(options, roots[0], loaded, header, session, fronts, lambda new: terms_of(new, workspace, grants))
+        watch = _watch(
+            options, roots[0], loaded, header, session, observers, lambda new: terms_of(new, workspace, grants)
+        )
         stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
         shared = HostedSession(
             session=session,
-            fronts=fronts,
+            observers=observers,
             events=tap,
             client=options.client,
             project=settings.project,
@@ -210,15 +218,17 @@ async def host_session(
         stack.push_async_callback(others.join)
         await _offer_control(stack, runtime_dir(options.env), shared, others, lock, clock)
         for key, path in loaded.ignored:
-            fronts(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
-        fronts(SessionOpened(session=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note))
+            observers(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
+        observers(
+            SessionOpened(session_id=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note)
+        )
         if settings.sandbox == "auto" and settings.approve == "auto" and found.kind == "none":
-            fronts(Notice(severity="warning", text=NO_SANDBOX))
+            observers(Notice(severity="warning", text=NO_SANDBOX))
         await session.open()
         watch.start()
         stack.callback(watch.stop)
         yield Hosted(
-            session=session, fronts=fronts, others=others, workspace=workspace, loaded=loaded, endpoint=endpoint
+            session=session, observers=observers, others=others, workspace=workspace, loaded=loaded, endpoint=endpoint
         )
 
 
@@ -229,7 +239,7 @@ async def _offer_control(
     try:
         server = await stack.enter_async_context(ControlServer(folder, others.handlers()))
     except (ControlError, OSError) as error:
-        shared.fronts(Notice(severity="warning", text=f"no control socket: {error}"))
+        shared.observers(Notice(severity="warning", text=f"no control socket: {error}"))
         return
     stack.callback(server.end_session, shared.session.id)
     lock.write(_holder(clock, str(server.path)))
@@ -241,7 +251,7 @@ def _watch(
     loaded: Loaded,
     header: SessionHeader | None,
     session: Session,
-    fronts: Fronts,
+    observers: Observers,
     terms: Callable[[Settings], Terms],
 ) -> FileWatch:
     """Settings files as they change, applied to the session where that is possible. Not started yet."""
@@ -256,7 +266,7 @@ def _watch(
             session.use_model(settings.model)
 
     def tell(text: str, wrong: bool) -> None:
-        fronts(Notice(severity="error" if wrong else "info", text=text))
+        observers(Notice(severity="error" if wrong else "info", text=text))
 
     reloader = Reloader(loaded, load_again, apply, tell)
     return FileWatch(settings_files(options.env, workspace), reloader.reload)
@@ -268,8 +278,8 @@ def _sandbox(settings: Settings, found: Found, workspace: Workspace, env: Mappin
     return Sandbox(found, workspace, env, network=settings.sandbox_network, visible=settings.sandbox_visible)
 
 
-def _warner(fronts: Fronts) -> Callable[[str], None]:
-    return lambda text: fronts(Notice(severity="warning", text=text))
+def _warner(observers: Observers) -> Callable[[str], None]:
+    return lambda text: observers(Notice(severity="warning", text=text))
 
 
 def _holder(clock: Clock, socket: str | None) -> Holder:

@@ -12,20 +12,21 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from agent_core.agent.approvals.policy import Approver, Question, nobody
+from agent_core.agent.approvals.policy import Approver, nobody
 from agent_core.control.client import Attachment, ControlClient
 from agent_core.control.lock import SessionHeld
-from agent_core.control.messages import ApprovalInfo, ControlError, Said, SessionInfo, UpdateMessage
+from agent_core.control.messages import ControlError, Said, SessionInfo, UpdateMessage
 from agent_core.telemetry.events import Status
+from agent_core.turns.approval import Approval
 from agent_core.turns.events import (
     ApprovalAsked,
     ApprovalEnded,
-    Front,
     Notice,
+    Observer,
     SessionOpened,
     TurnBegan,
     TurnEnded,
-    read_update,
+    read_event,
 )
 
 CANCEL_LIMIT_S = 10.0
@@ -35,9 +36,9 @@ CANCEL_LIMIT_S = 10.0
 class Attached:
     """A hosted session, seen from another process. Build with `attach`."""
 
-    def __init__(self, session: str, client: ControlClient, front: Front, approver: Approver) -> None:
+    def __init__(self, session: str, client: ControlClient, observer: Observer, approver: Approver) -> None:
         self.id = session
-        self._client, self._front, self._approver = client, front, approver
+        self._client, self._observer, self._approver = client, observer, approver
         self._info: SessionInfo | None = None
         self._ends: dict[str, TurnEnded] = {}
         self._changed = asyncio.Event()
@@ -69,26 +70,25 @@ class Attached:
     async def follow(self, updates: Attachment) -> None:
         """Hand the session's updates on until it, or its host, is gone."""
         info = await self._look()
-        opened = SessionOpened(session=self.id, model=info.model or "", endpoint=f"process {self._client.pid}")
-        self._front(opened)
+        opened = SessionOpened(session_id=self.id, model=info.model or "", endpoint=f"process {self._client.pid}")
+        self._observer(opened)
         if info.turns and info.turns[-1].status == "running":
-            self._front(TurnBegan(turn=info.turns[-1].turn, task=info.turns[-1].title))
+            latest = info.turns[-1]
+            self._observer(TurnBegan(session_id=self.id, turn_id=latest.turn, title=latest.title, task=latest.title))
         for approval in info.approvals:
             self._ask(approval)
         try:
             async for item in updates:
-                update = read_update(item.update) if isinstance(item, UpdateMessage) else None
-                if update is None:
+                event = read_event(item.update) if isinstance(item, UpdateMessage) else None
+                if event is None:
                     continue
-                self._front(update)
-                if isinstance(update, TurnEnded):
-                    self._ends[update.turn] = update
+                self._observer(event)
+                if isinstance(event, TurnEnded):
+                    self._ends[event.turn_id] = event
                     self._changed.set()
-                elif isinstance(update, ApprovalAsked):
-                    found = [each for each in (await self._look()).approvals if each.approval == update.approval]
-                    for approval in found:
-                        self._ask(approval)
-                elif isinstance(update, ApprovalEnded) and (asking := self._asking.pop(update.approval, None)):
+                elif isinstance(event, ApprovalAsked):
+                    self._ask(event.approval)
+                elif isinstance(event, ApprovalEnded) and (asking := self._asking.pop(event.approval_id, None)):
                     asking.cancel()
         finally:
             self._gone = True
@@ -104,26 +104,21 @@ class Attached:
                 return info
         raise ControlError(f"session {self.id} is not hosted there any more", code="control_not_found")
 
-    def _ask(self, approval: ApprovalInfo) -> None:
-        if self._approver is not nobody and approval.approval not in self._asking:
-            self._asking[approval.approval] = asyncio.create_task(self._answer(approval), name=approval.approval)
+    def _ask(self, approval: Approval) -> None:
+        key = approval.approval_id
+        if self._approver is not nobody and key not in self._asking:
+            self._asking[key] = asyncio.create_task(self._answer(approval), name=key)
 
-    async def _answer(self, approval: ApprovalInfo) -> None:
+    async def _answer(self, approval: Approval) -> None:
         """Ask here; an answer that came too late concerns nobody."""
-        question = Question(
-            approval=approval.approval,
-            kind=approval.kind,  # type: ignore[arg-type]  # as the host's tools name it
-            name=approval.name,
-            subject=approval.subject,
-        )
-        decision = await self._approver(question)
+        decision = await self._approver(approval)
         if decision is not None:
             with contextlib.suppress(ControlError):
-                await self._client.answer(approval.approval, decision)
+                await self._client.answer(approval.approval_id, decision, by="cli")
 
 
 @asynccontextmanager
-async def attach(held: SessionHeld, session: str, *, front: Front, approver: Approver) -> AsyncIterator[Attached]:
+async def attach(held: SessionHeld, session: str, *, observer: Observer, approver: Approver) -> AsyncIterator[Attached]:
     """Attach to the process that holds the session. Raises `held` itself where that offers no control socket, and
     ControlError where it does not answer."""
     if held.holder is None or held.holder.socket is None:
@@ -131,11 +126,11 @@ async def attach(held: SessionHeld, session: str, *, front: Front, approver: App
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(ControlClient(Path(held.holder.socket)))
         updates = await client.attach(session)
-        attached = Attached(session, client, front, approver)
+        attached = Attached(session, client, observer, approver)
         following = asyncio.create_task(attached.follow(updates), name=f"attached {session}")
         try:
             text = f"attached to process {client.pid}, which hosts this session"
-            front(Notice(severity="info", text=text))
+            observer(Notice(severity="info", text=text))
             yield attached
         finally:
             following.cancel()

@@ -1,132 +1,217 @@
-"""What a front end sees of a session while it runs: one typed update at a time, in order.
+"""What is told of a session while it runs: one typed event at a time, in order, once. Records, no I/O.
 
-Front ends (terminal, JSON lines, language server) take a `Front`, a plain function that must return at once. Updates
-carry content (text, arguments, diffs), so they stay in the process that hosts the session; telemetry is apart.
+Whoever wants to know (terminal, JSON lines, language server, the recorder of telemetry) is an `Observer`, a plain
+function that must return at once. Events carry content (text, arguments, diffs), so they stay on the machine; figures
+of telemetry are apart. As JSON they have the tags and names below in camelCase, on the control socket, in `run --json`
+and in `$/loopline/event` alike; fields at their default are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from agent_core.telemetry.events import Status
-from agent_core.tools.port import ToolResult
+from agent_core.turns.approval import Approval
+
+TurnStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+EndStatus = Literal["completed", "failed", "cancelled", "interrupted"]
+Severity = Literal["info", "warning", "error"]
+ToolStatus = Literal["ok", "error", "denied", "timeout", "cancelled"]
 
 
-class Update(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """Root of all updates."""
+class TurnEvent(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", omit_defaults=True
+):  # fmt: skip
+    """Root of all events."""
 
 
-class SessionOpened(Update, frozen=True, kw_only=True, tag="session"):
+class SessionOpened(TurnEvent, frozen=True, kw_only=True, tag="session.opened"):
     """`endpoint` is the address of the service without credentials; `note` says what the model is, if it is none."""
 
-    session: str
+    session_id: str
     model: str
     endpoint: str
     note: str = ""
 
 
-class TurnBegan(Update, frozen=True, kw_only=True, tag="turn.started"):
-    turn: str
-    task: str
+class TurnBegan(TurnEvent, frozen=True, kw_only=True, tag="turn.started"):
+    """`title` is the task's first line. `task` is left out where only lists are drawn."""
+
+    session_id: str
+    turn_id: str
+    title: str
+    task: str = ""
 
 
-class TextPiece(Update, frozen=True, kw_only=True, tag="text.delta"):
-    turn: str
+class TextDelta(TurnEvent, frozen=True, kw_only=True, tag="text.delta"):
+    session_id: str
+    turn_id: str
     text: str
 
 
-class TextVoided(Update, frozen=True, kw_only=True, tag="text.voided"):
-    """What was streamed of the running call is void: the call starts anew."""
+class TextVoided(TurnEvent, frozen=True, kw_only=True, tag="text.voided"):
+    """What was streamed since the last whole text is void: the call starts anew."""
 
-    turn: str
+    session_id: str
+    turn_id: str
     cause: str
 
 
-class TextDone(Update, frozen=True, kw_only=True, tag="text"):
-    turn: str
+class TextDone(TurnEvent, frozen=True, kw_only=True, tag="text.done"):
+    """The whole text of a reply; it stands for its deltas."""
+
+    session_id: str
+    turn_id: str
     text: str
 
 
-class ToolBegan(Update, frozen=True, kw_only=True, tag="tool.started"):
-    turn: str
-    tool_call: str
+class CallBegan(TurnEvent, frozen=True, kw_only=True, tag="call.started"):
+    """A model call of the turn, until its end: one, whatever it takes to get its reply."""
+
+    session_id: str
+    turn_id: str
+    call_id: str
+
+
+class CallEnded(TurnEvent, frozen=True, kw_only=True, tag="call.finished"):
+    """`inference_ms` is the engine's time; None: not known."""
+
+    session_id: str
+    turn_id: str
+    call_id: str
+    inference_ms: float | None = None
+
+
+class ToolBegan(TurnEvent, frozen=True, kw_only=True, tag="tool.started"):
+    """`refused`: it does not run; its end says why."""
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
     name: str
     arguments: str
+    refused: bool = False
 
 
-class ToolLine(Update, frozen=True, kw_only=True, tag="tool.progress"):
-    turn: str
-    tool_call: str
+class ToolOutput(TurnEvent, frozen=True, kw_only=True, tag="tool.output"):
+    """The latest line of a running tool."""
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
     line: str
 
 
-class ToolEnded(Update, frozen=True, kw_only=True, tag="tool.finished"):
-    turn: str
-    tool_call: str
+class ToolEnded(TurnEvent, frozen=True, kw_only=True, tag="tool.finished"):
+    """`files_changed` are paths relative to their root. `arguments`, `output` (what the model is told) and `data` (the
+    tool's own, by name) are left out for editors.
+    """
+
+    session_id: str
+    turn_id: str
+    tool_call_id: str
     name: str
-    arguments: str
-    result: ToolResult
+    status: ToolStatus
+    summary: str
+    diff: str
+    files_changed: tuple[str, ...]
     duration_ms: float
+    arguments: str = ""
+    output: str = ""
+    data: dict[str, Any] = {}
 
 
-class ApprovalAsked(Update, frozen=True, kw_only=True, tag="approval.opened"):
-    turn: str
-    approval: str
-    kind: str
-    subject: str
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A step of the agent's plan; `status` is `pending`, `active` or `done`."""
+
+    text: str
+    status: str
 
 
-class ApprovalEnded(Update, frozen=True, kw_only=True, tag="approval.resolved"):
-    turn: str
-    approval: str
-    decision: str
+class Plan(TurnEvent, frozen=True, kw_only=True, tag="plan"):
+    """The agent's plan as it stands; replaces the one before."""
+
+    session_id: str
+    turn_id: str
+    steps: tuple[Step, ...]
 
 
-class InputTaken(Update, frozen=True, kw_only=True, tag="input"):
+class ApprovalAsked(TurnEvent, frozen=True, kw_only=True, tag="approval.opened"):
+    approval: Approval
+
+
+class ApprovalEnded(TurnEvent, frozen=True, kw_only=True, tag="approval.resolved"):
+    """`decision`: `allow`, `always`, `deny`, or `withdrawn` with its turn. `by` is the name of the front end that
+    answered, `timeout`, or empty where nobody did.
+    """
+
+    session_id: str
+    turn_id: str
+    approval_id: str
+    decision: Literal["allow", "always", "deny", "withdrawn"]
+    by: str = ""
+
+
+class InputTaken(TurnEvent, frozen=True, kw_only=True, tag="input"):
     """Something was said to a turn, and its one fate: steered into it, queued for the next one, or refused."""
 
-    turn: str
+    session_id: str
+    turn_id: str
     input_id: str
     text: str
     fate: Literal["steered", "queued", "refused"]
 
 
-class Notice(Update, frozen=True, kw_only=True, tag="notice"):
+class Notice(TurnEvent, frozen=True, kw_only=True, tag="notice"):
     """Something a person should know: reconnecting, falling back, a setting that was ignored."""
 
-    severity: Literal["info", "warning", "error"]
+    severity: Severity
     text: str
+    session_id: str | None = None
 
 
-class TurnUndone(Update, frozen=True, kw_only=True, tag="turn.undone"):
-    """The user took back what a turn did to files. `undo` is the id under which that can be undone, None: nothing
-    was changed. `conflicts` are files that were left as they are, at least in part."""
+class TurnUndone(TurnEvent, frozen=True, kw_only=True, tag="turn.undone"):
+    """What a turn did to files was taken back. `undo_id` names this undoing, which can be undone like a turn; None:
+    nothing changed. `conflicts` are files that changed since and were left as they are, at least in part.
+    """
 
-    turn: str
-    undo: str | None
+    session_id: str
+    turn_id: str
     restored: tuple[str, ...]
     conflicts: tuple[str, ...]
+    undo_id: str | None = None
 
 
-class TurnEnded(Update, frozen=True, kw_only=True, tag="turn.finished"):
-    turn: str
-    status: Status
+class TurnEnded(TurnEvent, frozen=True, kw_only=True, tag="turn.finished"):
+    """`text` is the final answer, or why there is none. `calls` and `tools` count what was done. Where an error ended
+    the turn, `error_code` is its code and `exit_code` what `loopline run` ends with.
+    """
+
+    session_id: str
+    turn_id: str
+    status: EndStatus
     text: str
     duration_ms: float
+    calls: int = 0
+    tools: int = 0
+    error_code: str | None = None
+    exit_code: int | None = None
 
 
-AnyUpdate = (
+AnyTurnEvent = (
     SessionOpened
     | TurnBegan
-    | TextPiece
+    | TextDelta
     | TextVoided
     | TextDone
+    | CallBegan
+    | CallEnded
     | ToolBegan
-    | ToolLine
+    | ToolOutput
     | ToolEnded
+    | Plan
     | ApprovalAsked
     | ApprovalEnded
     | InputTaken
@@ -135,19 +220,24 @@ AnyUpdate = (
     | TurnEnded
 )
 
-_decoder: msgspec.json.Decoder[AnyUpdate] = msgspec.json.Decoder(AnyUpdate)
+_decoder: msgspec.json.Decoder[AnyTurnEvent] = msgspec.json.Decoder(AnyTurnEvent)
 
 
-def read_update(data: bytes | msgspec.Raw) -> AnyUpdate | None:
-    """An update as another process encoded it; None for one of a version that this one does not know."""
+def read_event(data: bytes | msgspec.Raw) -> AnyTurnEvent | None:
+    """An event as another process encoded it; None for one of a version that this one does not know."""
     try:
         return _decoder.decode(data)
     except msgspec.MsgspecError:
         return None
 
 
-Front = Callable[[Update], None]
+Observer = Callable[[TurnEvent], None]
 
 
-def no_front(update: Update) -> None:
-    """A front end that shows nothing."""
+def nobody_looks(event: TurnEvent) -> None:
+    """An observer that shows nothing."""
+
+
+def title_of(task: str) -> str:
+    """The first line of a task, for lists."""
+    return task.strip().split("\n", 1)[0][:200]

@@ -15,8 +15,8 @@ from textual.screen import Screen
 from textual.worker import Worker
 
 from agent_core.clock import rfc3339
-from agent_core.control.messages import Decision
 from agent_core.errors import LooplineError
+from agent_core.turns.approval import Decision
 from dashboard.feed import EventFeed
 from dashboard.state.fold import State
 from dashboard.state.format import one_line
@@ -167,7 +167,7 @@ class Dashboard(App[int]):
 
     async def _approve(self, control: ControlLink, turn: str | None) -> None:
         await control.look()
-        waiting = sorted(control.approvals.values(), key=lambda one: (one.turn != turn, one.opened))
+        waiting = sorted(control.approvals.values(), key=lambda one: (one.turn_id != turn, one.opened))
         if not waiting:
             self.tell("No approval waits here.")
             return

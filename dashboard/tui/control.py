@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from agent_core.control.client import ControlClient, Host, find_hosts
-from agent_core.control.messages import ApprovalInfo, ControlError, Decision
+from agent_core.control.messages import ControlError
+from agent_core.turns.approval import Approval, Decision
 
 LOOK_S = 2.0
 """Time between two looks at the control sockets."""
@@ -21,14 +22,14 @@ class ControlLink:
         self._folder = folder
         self.titles: dict[str, str] = {}
         """Task of a turn by its id. Kept after its session ended."""
-        self.approvals: dict[str, ApprovalInfo] = {}
+        self.approvals: dict[str, Approval] = {}
         """Open approvals by id."""
         self._hosts: list[Host] = []
 
     async def look(self) -> bool:
         """Ask all hosts; whether anything changed. Hosts that do not answer are left out."""
         hosts = await find_hosts(self._folder)
-        approvals = {one.approval: one for host in hosts for session in host.sessions for one in session.approvals}
+        approvals = {one.approval_id: one for host in hosts for session in host.sessions for one in session.approvals}
         titles = {turn.turn: turn.title for host in hosts for session in host.sessions for turn in session.turns}
         changed = approvals != self.approvals or not titles.items() <= self.titles.items()
         self._hosts, self.approvals = hosts, approvals
@@ -41,9 +42,9 @@ class ControlLink:
     async def answer(self, approval: str, decision: Decision) -> None:
         """Raises `ControlError` if nobody hosts it, or it was answered elsewhere."""
         for host in self._hosts:
-            if any(one.approval == approval for session in host.sessions for one in session.approvals):
+            if any(one.approval_id == approval for session in host.sessions for one in session.approvals):
                 async with ControlClient(host.path) as client:
-                    await client.answer(approval, decision)
+                    await client.answer(approval, decision, by="tui")
                 self.approvals.pop(approval, None)
                 return
         raise ControlError("nobody on this machine asks that any more", code="control_not_found")

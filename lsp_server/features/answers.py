@@ -32,13 +32,13 @@ def register(server: LoopServer) -> None:
     def asked(session: str, turn: Asked, token: int | str | None) -> None:
         titles[turn.turn] = turn.title
 
-    def updated(session: str, update: up.Update) -> None:
-        if not isinstance(update, up.TurnEnded):
+    def updated(session: str, event: up.TurnEvent) -> None:
+        if not isinstance(event, up.TurnEnded):
             return
-        title = titles.pop(update.turn, None)
-        wanted = title is not None and not server.client.has("answers") and update.status in ("completed", "failed")
-        if wanted and update.text.strip():
-            server.spawn(show(update.turn, title or "", update.status, update.text), "show an answer")
+        title = titles.pop(event.turn_id, None)
+        wanted = title is not None and not server.client.has("answers") and event.status in ("completed", "failed")
+        if wanted and event.text.strip():
+            server.spawn(show(event.turn_id, title or "", event.status, event.text), "show an answer")
 
     server.when_asked.append(asked)
     server.when_updated.append(updated)

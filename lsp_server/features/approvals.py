@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from agent_core.agent.approvals.policy import Question
-from agent_core.control.messages import ApprovalInfo, ControlError
+from agent_core.control.messages import ControlError
 from agent_core.errors import LooplineError, UsageError
-from agent_core.tools.port import Kind
 from agent_core.turns import events as up
+from agent_core.turns.approval import Approval
 from lsp_server.live import LiveSession
 from lsp_server.protocol.methods import ApprovalAnswer
 from lsp_server.remote import RemoteSession
@@ -28,19 +27,19 @@ def register(server: LoopServer) -> None:
     closed: deque[str] = deque(maxlen=REMEMBERED)
     asking: dict[str, asyncio.Task[None]] = {}
 
-    async def answer(asked: ApprovalAnswer, token: int | str | None) -> None:
+    async def answer(given: ApprovalAnswer, token: int | str | None) -> None:
         for session in server.desk.sessions.values():
             if isinstance(session, LiveSession):
-                if session.answer(asked.approval_id, asked.decision):
+                if session.answer(given.approval_id, given.decision):
                     return
-            elif asked.approval_id in session.approvals:
-                await told(session.answer(asked.approval_id, asked.decision))
+            elif given.approval_id in session.approvals:
+                await told(session.answer(given.approval_id, given.decision))
                 return
-        if asked.approval_id in closed:
+        if given.approval_id in closed:
             return
-        if not await told(server.desk.answer_elsewhere(asked.approval_id, asked.decision)):
-            raise UsageError(f"there is no approval {asked.approval_id[:80]!r}", code="unknown_approval")
-        closed.append(asked.approval_id)
+        if not await told(server.desk.answer_elsewhere(given.approval_id, given.decision)):
+            raise UsageError(f"there is no approval {given.approval_id[:80]!r}", code="unknown_approval")
+        closed.append(given.approval_id)
 
     async def told(answering: Coroutine[Any, Any, bool | None]) -> bool | None:
         """True as well if somebody else was quicker."""
@@ -51,34 +50,29 @@ def register(server: LoopServer) -> None:
                 raise
             return True
 
-    async def ask(remote: RemoteSession, info: ApprovalInfo) -> None:
-        question = Question(
-            approval=info.approval,
-            kind=cast(Kind, info.kind),
-            name=info.name,
-            subject=info.subject,
-            rule=info.rule,
-            always=info.always,
-        )
+    async def ask(remote: RemoteSession, approval: Approval) -> None:
         try:
             with contextlib.suppress(LooplineError):  # it was answered elsewhere, or one of the two is gone
-                await remote.answer(info.approval, await server.ask(question))
+                await remote.answer(approval.approval_id, await server.ask(approval))
         finally:
-            asking.pop(info.approval, None)
+            asking.pop(approval.approval_id, None)
+
+    def asked(remote: RemoteSession, approval: Approval) -> None:
+        if approval.approval_id not in asking:
+            asking[approval.approval_id] = server.spawn(ask(remote, approval), "ask for another process")
 
     def attached(remote: RemoteSession) -> None:
-        for info in remote.approvals.values():
-            if info.approval not in asking:
-                asking[info.approval] = server.spawn(ask(remote, info), "ask for another process")
+        for approval in remote.approvals.values():
+            asked(remote, approval)
 
-    def updated(session: str, update: up.Update) -> None:
+    def updated(session: str, event: up.TurnEvent) -> None:
         known = server.desk.sessions.get(session)
-        if isinstance(update, up.ApprovalEnded):
-            closed.append(update.approval)
-            if update.approval in asking:
-                asking[update.approval].cancel()
-        elif isinstance(update, up.ApprovalAsked) and isinstance(known, RemoteSession):
-            attached(known)
+        if isinstance(event, up.ApprovalEnded):
+            closed.append(event.approval_id)
+            if event.approval_id in asking:
+                asking[event.approval_id].cancel()
+        elif isinstance(event, up.ApprovalAsked) and isinstance(known, RemoteSession):
+            asked(known, event.approval)
 
     server.on_command("loopline.approval.answer", ApprovalAnswer, answer)
     server.when_attached.append(attached)

@@ -37,11 +37,11 @@ class Finding(msgspec.Struct, frozen=True):
 def register(server: LoopServer) -> None:
     found: list[Finding] = []
 
-    def updated(session: str, update: up.Update) -> None:
-        if isinstance(update, up.ToolEnded) and update.name == "checks" and update.result.status == "ok":
+    def updated(session: str, event: up.TurnEvent) -> None:
+        if isinstance(event, up.ToolEnded) and event.name == "checks" and event.status == "ok":
             live = server.desk.sessions.get(session)
             if isinstance(live, LiveSession) and live.hosted is not None:
-                replace(_findings(live, update.result.data.get("failures") or ()))
+                replace(_findings(live, event.data.get("failures") or ()))
 
     def replace(new: list[Finding]) -> None:
         uris = dict.fromkeys([*(one.uri for one in new), *(one.uri for one in found)])

@@ -13,7 +13,6 @@ from lsp_server.documents import patches
 from lsp_server.documents.documents import Document, Splice, bare
 from lsp_server.documents.lines import LineNotes
 from lsp_server.live import LiveSession
-from lsp_server.translate import title_of
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -35,17 +34,17 @@ def register(server: LoopServer) -> None:
     titles: dict[str, str] = {}
     said: dict[str, str] = {}
 
-    def updated(session: str, update: up.Update) -> None:
-        match update:
-            case up.TurnBegan(turn=turn, task=task):
-                titles[turn] = title_of(task)
-            case up.TextDone(turn=turn, text=text):
+    def updated(session: str, event: up.TurnEvent) -> None:
+        match event:
+            case up.TurnBegan(turn_id=turn, title=title):
+                titles[turn] = title
+            case up.TextDone(turn_id=turn, text=text):
                 said[turn] = text
-            case up.ToolEnded(turn=turn, result=result) if result.diff:
+            case up.ToolEnded(turn_id=turn, diff=diff) if diff:
                 live = server.desk.sessions.get(session)
                 if isinstance(live, LiveSession) and live.hosted is not None:
-                    note(live, turn, result.diff)
-            case up.TurnEnded(turn=turn):
+                    note(live, turn, diff)
+            case up.TurnEnded(turn_id=turn):
                 titles.pop(turn, None)
                 said.pop(turn, None)
 

@@ -10,7 +10,6 @@ from lsprotocol import types as lsp
 
 from agent_core.turns import events as up
 from lsp_server.live import Asked
-from lsp_server.translate import title_of
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -94,15 +93,15 @@ def register(server: LoopServer) -> None:
             bars[turn].report("stopping")
             asyncio.get_running_loop().call_later(END_AFTER_CANCEL_S, end, turn, "cancelled")
 
-    def updated(session: str, update: up.Update) -> None:
-        match update:
-            case up.TurnBegan(turn=turn, task=task) if turn not in bars and not server.is_over(turn):
-                begin(turn, title_of(task), None)
-            case up.TurnEnded(turn=turn, status=status):
+    def updated(session: str, event: up.TurnEvent) -> None:
+        match event:
+            case up.TurnBegan(turn_id=turn, title=title) if turn not in bars and not server.is_over(turn):
+                begin(turn, title, None)
+            case up.TurnEnded(turn_id=turn, status=status):
                 end(turn, status)
             case _:
-                turn = getattr(update, "turn", "")
-                message = _message(update)
+                turn = getattr(event, "turn_id", "")
+                message = _message(event)
                 if message and turn in bars:
                     bars[turn].report(message)
 
@@ -111,18 +110,18 @@ def register(server: LoopServer) -> None:
     server.when_updated.append(updated)
 
 
-def _message(update: up.Update) -> str:
-    match update:
-        case up.TextPiece():
+def _message(event: up.TurnEvent) -> str:
+    match event:
+        case up.TextDelta():
             return "writing"
         case up.ToolBegan(name=name, arguments=arguments):
             return f"{name} {_subject(arguments)}"[:_SHOWN]
-        case up.ToolLine(line=line):
+        case up.ToolOutput(line=line):
             return line[:_SHOWN]
-        case up.ToolEnded(name=name, result=result):
-            return f"{name}: {result.summary}"[:_SHOWN]
-        case up.ApprovalAsked(subject=subject):
-            return f"waits for approval: {subject}"[:_SHOWN]
+        case up.ToolEnded(name=name, summary=summary):
+            return f"{name}: {summary}"[:_SHOWN]
+        case up.ApprovalAsked(approval=approval):
+            return f"waits for approval: {approval.subject}"[:_SHOWN]
     return ""
 
 

@@ -1,16 +1,13 @@
-"""Updates of the sessions that this editor watches, as events; and what a turn's edits come to."""
+"""Turn events of the sessions that this editor watches, as it is told them; and what a turn's edits come to."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from agent_core.turns import events as up
 from lsp_server.documents.documents import uri_of
 from lsp_server.live import LiveSession
-from lsp_server.protocol.events import ApprovalOpened, FileDiff, TurnDiff
-from lsp_server.sessions import approvals_of
-from lsp_server.translate import MAX_DIFF, events_of, title_of
+from lsp_server.protocol.events import MAX_DIFF, FileDiff, TurnDiff, for_editors
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -18,12 +15,6 @@ if TYPE_CHECKING:
 
 def register(server: LoopServer) -> None:
     diffing: set[str] = set()
-
-    def approval_opened(session: str, approval: str) -> None:
-        known = server.desk.sessions.get(session)
-        for found in approvals_of(known) if known is not None else ():
-            if found.approval_id == approval:
-                server.events.put(ApprovalOpened(approval=found))
 
     async def diff(live: LiveSession, turn: str) -> None:
         diffing.discard(turn)
@@ -45,22 +36,17 @@ def register(server: LoopServer) -> None:
         live.recent.put(found)
         server.events.put(found)
 
-    def updated(session: str, update: up.Update) -> None:
+    def updated(session: str, event: up.TurnEvent) -> None:
         known = server.desk.sessions.get(session)
-        for event in events_of(session, update):
-            server.events.put(event)
-            if known is not None:
-                known.recent.put(event)
-        match update:
-            case up.TurnBegan(task=task):
-                server.label = f"Loopline: {title_of(task)[:80]}"
-            case up.ApprovalAsked(approval=approval):
-                # it is listed as open right after it was announced
-                asyncio.get_running_loop().call_soon(approval_opened, session, approval)
-            case up.ToolEnded(turn=turn, result=result) if result.files_changed and turn not in diffing:
-                live = server.desk.sessions.get(session)
-                if isinstance(live, LiveSession):
+        told = for_editors(event)
+        if told is not None:
+            server.events.put(told)
+        match event:
+            case up.TurnBegan(title=title):
+                server.label = f"Loopline: {title[:80]}"
+            case up.ToolEnded(turn_id=turn) if event.files_changed and turn not in diffing:
+                if isinstance(known, LiveSession):
                     diffing.add(turn)
-                    server.spawn(diff(live, turn), "diff of a turn")
+                    server.spawn(diff(known, turn), "diff of a turn")
 
     server.when_updated.append(updated)

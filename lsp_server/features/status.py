@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_core.turns import events as up
+from agent_core.turns.events import Severity
 from lsp_server.documents.documents import uri_of
-from lsp_server.protocol.events import Category, Command, Severity, Status
+from lsp_server.protocol.events import Category, Command, Status
 from lsp_server.protocol.methods import Nothing
 from lsp_server.sessions import approvals_of
 
@@ -31,8 +32,8 @@ def register(server: LoopServer) -> None:
             last[:] = [now]
             server.events.put(now)
 
-    def updated(session: str, update: up.Update) -> None:
-        if isinstance(update, _OF_STATE):
+    def updated(session: str, event: up.TurnEvent) -> None:
+        if isinstance(event, _OF_STATE):
             tell()
 
     async def status(asked: Nothing) -> Status:

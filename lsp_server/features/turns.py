@@ -8,11 +8,11 @@ from lsprotocol import types as lsp
 
 from agent_core.errors import UsageError
 from agent_core.turns import events as up
+from agent_core.turns.events import title_of
 from lsp_server.context import compose
 from lsp_server.live import LiveSession
 from lsp_server.protocol.methods import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
 from lsp_server.remote import RemoteSession
-from lsp_server.translate import title_of
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -43,10 +43,10 @@ def register(server: LoopServer) -> None:
             return
         server.desk.session_of_turn(asked.turn_id)
 
-    def updated(session: str, update: up.Update) -> None:
-        if isinstance(update, up.TurnUndone):
-            kind = lsp.MessageType.Warning if update.conflicts else lsp.MessageType.Info
-            server.client.message(kind, _undone(update))
+    def updated(session: str, event: up.TurnEvent) -> None:
+        if isinstance(event, up.TurnUndone):
+            kind = lsp.MessageType.Warning if event.conflicts else lsp.MessageType.Info
+            server.client.message(kind, _undone(event))
 
     def progress_cancelled(token: int | str) -> None:
         turn = server.turn_of_token.get(token)
@@ -61,12 +61,12 @@ def register(server: LoopServer) -> None:
     server.when_updated.append(updated)
 
 
-def _undone(update: up.TurnUndone) -> str:
-    if not update.restored and not update.conflicts:
+def _undone(event: up.TurnUndone) -> str:
+    if not event.restored and not event.conflicts:
         return "Loopline: the turn changed no file that had to be taken back."
-    parts = [f"took back {', '.join(update.restored)}"] if update.restored else []
-    if update.conflicts:
-        parts.append(f"left what changed since in {', '.join(update.conflicts)}")
+    parts = [f"took back {', '.join(event.restored)}"] if event.restored else []
+    if event.conflicts:
+        parts.append(f"left what changed since in {', '.join(event.conflicts)}")
     return f"Loopline {'; '.join(parts)}."
 
 

@@ -1,48 +1,44 @@
-"""What `$/loopline/event` carries: the events of sessions, turns and calls, and the state that a status line shows.
+"""What `$/loopline/event` carries: turn events as the core tells them (`agent_core.turns.events`), figures of
+calls, and the state that a status line shows.
 
 Part of the protocol that `lsp_server.protocol.methods` describes; the shapes here are those that both need.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
-Decision = Literal["allow", "always", "deny"]
-Severity = Literal["info", "warning", "error"]
-TurnStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
+from agent_core.turns.events import (
+    ApprovalAsked,
+    ApprovalEnded,
+    CallBegan,
+    CallEnded,
+    InputTaken,
+    Notice,
+    Plan,
+    SessionOpened,
+    Severity,
+    TextDelta,
+    TextDone,
+    TextVoided,
+    ToolBegan,
+    ToolEnded,
+    ToolOutput,
+    TurnBegan,
+    TurnEnded,
+    TurnEvent,
+    TurnUndone,
+)
 
 
 class Shape(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
     """Root of everything that goes over the wire."""
 
 
-class Approval(Shape):
-    """`subject` is what is asked for, e.g. the command line; `rule` says why. `always` false: an answer "always" would
-    count for this time only, so it is not offered."""
-
-    approval_id: str
-    session_id: str
-    turn_id: str
-    kind: str
-    name: str
-    subject: str
-    rule: str = ""
-    always: bool = True
-
-
 class Event(Shape, tag_field="type"):
     """Root of what `$/loopline/event` carries. Ids are absent where an event belongs to no session."""
-
-
-class SessionOpened(Event, tag="session.opened"):
-    """`note` says what the model is, if it is none."""
-
-    session_id: str
-    model: str
-    endpoint: str
-    note: str = ""
 
 
 class SessionHosting(Event, tag="session.hosting"):
@@ -51,103 +47,6 @@ class SessionHosting(Event, tag="session.hosting"):
     session_id: str
     state: Literal["live", "attached", "lost"]
     text: str = ""
-
-
-class TurnBegan(Event, tag="turn.started"):
-    session_id: str
-    turn_id: str
-    title: str
-
-
-class TurnEnded(Event, tag="turn.finished"):
-    session_id: str
-    turn_id: str
-    status: TurnStatus
-    text: str
-    duration_ms: float
-
-
-class InputTaken(Event, tag="input"):
-    """Something was said to a turn, from here or from elsewhere, and what became of it."""
-
-    session_id: str
-    turn_id: str
-    input_id: str
-    text: str
-    fate: Literal["steered", "queued", "refused"]
-
-
-class TurnUndone(Event, tag="turn.undone"):
-    """What a turn did to files was taken back. `undoId` names this undoing, which can be undone like a turn; absent if
-    nothing changed. `conflicts` are files that changed since and were left as they are, at least in part."""
-
-    session_id: str
-    turn_id: str
-    restored: tuple[str, ...]
-    conflicts: tuple[str, ...]
-    undo_id: str | None = None
-
-
-class TextDelta(Event, tag="text.delta"):
-    session_id: str
-    turn_id: str
-    text: str
-
-
-class TextVoided(Event, tag="text.voided"):
-    """What was streamed since the last whole text is void: the call starts anew."""
-
-    session_id: str
-    turn_id: str
-    cause: str
-
-
-class TextDone(Event, tag="text.done"):
-    """The whole text of a reply; it stands for its deltas."""
-
-    session_id: str
-    turn_id: str
-    text: str
-
-
-class ToolBegan(Event, tag="tool.started"):
-    session_id: str
-    turn_id: str
-    tool_call_id: str
-    name: str
-    arguments: str
-
-
-class ToolOutput(Event, tag="tool.output"):
-    """The latest line of a running tool."""
-
-    session_id: str
-    turn_id: str
-    tool_call_id: str
-    line: str
-
-
-class ToolEnded(Event, tag="tool.finished"):
-    session_id: str
-    turn_id: str
-    tool_call_id: str
-    name: str
-    status: Literal["ok", "error", "denied", "timeout", "cancelled"]
-    summary: str
-    diff: str
-    files_changed: tuple[str, ...]
-    duration_ms: float
-
-
-class Step(Shape):
-    text: str
-    status: str
-
-
-class Plan(Event, tag="plan"):
-    session_id: str
-    turn_id: str
-    steps: tuple[Step, ...]
 
 
 class FileDiff(Shape):
@@ -164,23 +63,6 @@ class TurnDiff(Event, tag="diff"):
     session_id: str
     turn_id: str
     files: tuple[FileDiff, ...]
-
-
-class ApprovalOpened(Event, tag="approval.opened"):
-    approval: Approval
-
-
-class ApprovalResolved(Event, tag="approval.resolved"):
-    session_id: str
-    turn_id: str
-    approval_id: str
-    decision: str
-
-
-class Notice(Event, tag="notice"):
-    severity: Severity
-    text: str
-    session_id: str | None = None
 
 
 class Call(Event, tag="call"):
@@ -238,7 +120,6 @@ class Status(Event, tag="status"):
 
 AnyEvent = (
     SessionOpened
-    | SessionHosting
     | TurnBegan
     | TurnEnded
     | TurnUndone
@@ -250,11 +131,32 @@ AnyEvent = (
     | ToolOutput
     | ToolEnded
     | Plan
-    | TurnDiff
-    | ApprovalOpened
-    | ApprovalResolved
+    | ApprovalAsked
+    | ApprovalEnded
     | Notice
+    | SessionHosting
+    | TurnDiff
     | Call
     | Stages
     | Status
 )
+
+MAX_ARGUMENTS, MAX_DIFF, MAX_OUTPUT_LINE = 8_000, 60_000, 500
+"""Characters of what an editor is told of a tool call."""
+
+
+def for_editors(event: TurnEvent) -> AnyEvent | None:
+    """A turn event as editors are told it: clipped, and without what only the core's own front ends need. None: not at
+    all (when model calls begin and end is told by their figures)."""
+    match event:
+        case CallBegan() | CallEnded():
+            return None
+        case TurnBegan():
+            return msgspec.structs.replace(event, task="")
+        case ToolBegan(arguments=arguments):
+            return msgspec.structs.replace(event, arguments=arguments[:MAX_ARGUMENTS])
+        case ToolOutput(line=line):
+            return msgspec.structs.replace(event, line=line[:MAX_OUTPUT_LINE])
+        case ToolEnded(diff=diff):
+            return msgspec.structs.replace(event, diff=diff[:MAX_DIFF], arguments="", output="", data={})
+    return cast(AnyEvent, event)

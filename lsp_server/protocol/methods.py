@@ -12,7 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from lsp_server.protocol.events import AnyEvent, Approval, Decision, Shape, Status, TurnStatus
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import TurnStatus
+from lsp_server.protocol.events import AnyEvent, Shape, Status
 
 VERSION = 1
 EVENT = "$/loopline/event"

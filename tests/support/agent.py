@@ -11,8 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from agent_core.agent.approvals.pending import PendingApprovals
 from agent_core.agent.approvals.policy import Approver, Policy, nobody
-from agent_core.agent.approvals.questions import Questions
 from agent_core.agent.context.compaction import Compactor
 from agent_core.agent.context.context import SessionContext
 from agent_core.agent.context.environment import Surroundings
@@ -30,10 +30,10 @@ from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace.workspace import Documents, Workspace
-from agent_core.turns.events import Notice, Update
+from agent_core.turns.events import Notice, TurnEvent
 from tests.support.model_session import JumpingClock
 
-U = TypeVar("U", bound=Update)
+U = TypeVar("U", bound=TurnEvent)
 
 
 class CountingToolbox:
@@ -60,7 +60,7 @@ class Worker:
 
     def __init__(self, session: Session, parts: SessionParts, toolbox: CountingToolbox, sink: ListSink) -> None:
         self.session, self.parts, self.toolbox, self.sink = session, parts, toolbox, sink
-        self.updates: list[Update] = []
+        self.updates: list[TurnEvent] = []
         self.changed = asyncio.Event()
 
     @property
@@ -137,7 +137,7 @@ async def working(
         jitter=lambda: 1.0,
     )
 
-    def front(update: Update) -> None:
+    def front(update: TurnEvent) -> None:
         worker.updates.append(update)
         worker.changed.set()
 
@@ -149,8 +149,7 @@ async def working(
             history=history,
             model=port,
             context=context,
-            clock=clock,
-            front=front,
+            observer=front,
             at_tokens=compact_at,
             in_band=in_band,
         ),
@@ -158,13 +157,13 @@ async def working(
         toolbox=toolbox,  # type: ignore[arg-type]  # all of its methods, by delegation
         workspace=workspace,
         terms=Terms(policy=Policy(approve), limits=limits or Limits(), prices=prices),
-        questions=Questions(approver, remote=remote),
+        approvals=PendingApprovals(approver, remote=remote),
         model_name=model,
         instructions="Be brief.",
         roots=(project,),
         emitter=emitter,
         clock=clock,
-        front=front,
+        observer=front,
         client="test",
         options=options or {},
     )

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.control.messages import (
-    ApprovalInfo,
     ControlError,
-    Decision,
     Said,
     SessionInfo,
     Started,
@@ -22,6 +20,7 @@ from agent_core.control.messages import (
     UndoRequest,
 )
 from agent_core.control.server import Detach, Handlers, Push
+from agent_core.turns.approval import Approval, Decision
 
 OPENED = "2026-11-30T00:53:20.000000Z"
 
@@ -54,11 +53,12 @@ class HandHost:
         )
 
     async def list_sessions(self) -> Sequence[SessionInfo]:
-        approvals: tuple[ApprovalInfo, ...] = ()
+        approvals: tuple[Approval, ...] = ()
         if self.approval is not None:
             approvals = (
-                ApprovalInfo(
-                    approval=self.approval, turn=self.turn, kind="command", name="shell", subject=self.subject,
+                Approval(
+                    approval_id=self.approval, session_id=self.session, turn_id=self.turn, kind="command", name="shell",
+                    subject=self.subject,
                     opened=OPENED,
                 ),
             )  # fmt: skip
@@ -78,7 +78,7 @@ class HandHost:
 
         return detach
 
-    async def answer(self, approval: str, decision: Decision) -> None:
+    async def answer(self, approval: str, decision: Decision, by: str) -> None:
         if approval != self.approval:
             raise ControlError(f"approval {approval} is not open", code="control_not_found")
         self.answers.append((approval, decision))

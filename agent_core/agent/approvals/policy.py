@@ -34,8 +34,7 @@ from agent_core.agent.approvals.words import Word
 from agent_core.config import Approve
 from agent_core.tools.mcp.names import server_of
 from agent_core.tools.port import Kind
-
-Decision = Literal["allow", "always", "deny"]
+from agent_core.turns.approval import Approval, Decision
 
 KINDS: Mapping[Kind, Approve] = {
     "read": "auto",
@@ -59,27 +58,13 @@ class Verdict(msgspec.Struct, frozen=True):
     always: bool = True
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked: the tool's `kind` and `name`, and its `subject` (the command line, or the target).
-
-    `rule` says why it is asked. `always` False: the answer "always" counts for this time only.
-    """
-
-    approval: str
-    kind: Kind
-    name: str
-    subject: str
-    rule: str = ""
-    always: bool = True
-
-
 class Approver(Protocol):
-    """Answers questions; a host's side. None: nobody can answer here, which counts as deny with a hint."""
+    """Answers approvals; a host's side. None: nobody can answer here, which counts as deny with a hint."""
 
-    async def __call__(self, question: Question) -> Decision | None: ...
+    async def __call__(self, approval: Approval, /) -> Decision | None: ...
 
 
-async def nobody(question: Question) -> Decision | None:
+async def nobody(approval: Approval) -> Decision | None:
     """The approver of a process without a terminal."""
     return None
 

@@ -14,7 +14,7 @@ from agent_core.agent.history import History
 from agent_core.clock import new_id
 from agent_core.errors import UsageError
 from agent_core.tools.workspace.workspace import Workspace
-from agent_core.turns.events import Front, TurnUndone
+from agent_core.turns.events import Observer, TurnUndone
 
 
 class Parts(Protocol):
@@ -27,7 +27,7 @@ class Parts(Protocol):
     @property
     def history(self) -> History: ...
     @property
-    def front(self) -> Front: ...
+    def observer(self) -> Observer: ...
 
 
 def recording(checkpoints: Checkpoints | None, turn: str) -> AbstractContextManager[None]:
@@ -57,7 +57,10 @@ async def undo(
         parts.history.append([message("developer", _note(report))])
     restored = tuple(file.path for file in report.restored)
     conflicts = tuple(dict.fromkeys(conflict.path for conflict in report.conflicts))
-    parts.front(TurnUndone(turn=turn, undo=report.undo, restored=restored, conflicts=conflicts))
+    undone = TurnUndone(
+        session_id=parts.history.header.id, turn_id=turn, restored=restored, conflicts=conflicts, undo_id=report.undo
+    )
+    parts.observer(undone)
     return report
 
 

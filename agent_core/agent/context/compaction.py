@@ -18,11 +18,10 @@ from agent_core.agent.context.context import SessionContext
 from agent_core.agent.context.fragments import MAX_TOKENS, cut, message, tokens_of
 from agent_core.agent.history import History
 from agent_core.agent.limits import Spent
-from agent_core.clock import Clock, new_id
+from agent_core.clock import new_id
 from agent_core.errors import LooplineError
 from agent_core.model.port import CallRequest, CallResult, Items, Model, Usage
-from agent_core.telemetry.rollup.stages import StageClock, ms_to_ns
-from agent_core.turns.events import Front, Notice
+from agent_core.turns.events import CallBegan, CallEnded, Notice, Observer
 
 TOO_LONG = frozenset({"context_length_exceeded", "context_too_large"})
 """Codes by which services say that the context does not fit the model."""
@@ -48,13 +47,12 @@ class Compactor:
         history: History,
         model: Model,
         context: SessionContext,
-        clock: Clock,
-        front: Front,
+        observer: Observer,
         at_tokens: int,
         in_band: bool = False,
     ) -> None:
         self._history, self._model, self._context = history, model, context
-        self._clock, self._front = clock, front
+        self._tell, self._session_id = observer, history.header.id
         self._limit = at_tokens * (SAFETY if in_band else 1.0)
         self._not_before = 0.0
         self._start = history.items.start
@@ -70,17 +68,17 @@ class Compactor:
         """Tokens of the context: as last counted, plus an estimate of what came since."""
         return self._measured_tokens + sum(map(tokens_of, self._history.items.raw(self._measured_items)))
 
-    async def fit(self, request: CallRequest, spent: Spent, stages: StageClock) -> None:
+    async def fit(self, request: CallRequest, spent: Spent) -> None:
         """Before a call: shorten what is too long, and repeat what must survive a compaction of the service."""
         if self._history.items.start != self._start:
             self._start = self._history.items.start
             self._append_footprint(request.turn)
         size = self.size() if self._limit else 0
         if self._limit and size >= max(self._limit, self._not_before):
-            await self.shrink(request, spent, stages)
+            await self.shrink(request, spent)
             self._not_before = size * TRY_AGAIN
 
-    async def shrink(self, request: CallRequest, spent: Spent, stages: StageClock, *, refused: bool = False) -> bool:
+    async def shrink(self, request: CallRequest, spent: Spent, *, refused: bool = False) -> bool:
         """Shorten the context now; False if nothing made it much shorter. No call may be open.
 
         `refused`: the service found it too long, so that not even a summary of all of it can be had.
@@ -88,7 +86,7 @@ class Compactor:
         before = sum(map(tokens_of, self._history.context()))
         items, how = await self._model.compact(request), "standalone"
         if items is None:
-            items, how = await self._local(request, spent, stages, refused=refused), "local"
+            items, how = await self._local(request, spent, refused=refused), "local"
         if footprint := self._context.footprint.text():
             items = [*items, message("developer", footprint)]
         after = sum(map(tokens_of, items))
@@ -99,27 +97,27 @@ class Compactor:
         self._measured_tokens = 0
         by = "by the service" if how == "standalone" else "here"
         text = f"the conversation was compacted {by}: about {before:,} tokens became {after:,}"
-        self._front(Notice(severity="info", text=text))
+        self._tell(Notice(severity="info", text=text, session_id=self._session_id))
         return True
 
     def _append_footprint(self, turn: str | None) -> None:
         if footprint := self._context.footprint.text():
             self._history.append([message("developer", footprint)], turn)
 
-    async def _local(self, request: CallRequest, spent: Spent, stages: StageClock, *, refused: bool) -> list[bytes]:
+    async def _local(self, request: CallRequest, spent: Spent, *, refused: bool) -> list[bytes]:
         """A new context without the service's help."""
         context = self._history.context()
         opening = await self._context.opening(anew=True)
         said, size = said_by_users(context), sum(map(tokens_of, context))
         if refused:
             context = [*said, *tail_of(context, size // 2)]
-        if summary := await self._summary(request, context, spent, stages):
+        if summary := await self._summary(request, context, spent):
             text = f"Summary of the conversation so far, written by you:\n\n{cut(summary, MAX_TOKENS['summary'])}"
             return [*opening, *said, message("user", text)]
         left_out = message("developer", "Earlier parts of this conversation were left out.")
         return [*opening, *said, left_out, *tail_of(context, size // 3)]
 
-    async def _summary(self, request: CallRequest, context: Sequence[bytes], spent: Spent, stages: StageClock) -> str:
+    async def _summary(self, request: CallRequest, context: Sequence[bytes], spent: Spent) -> str:
         """The model's own summary, on a lane of its own so that the conversation's chain is left alone; "" if it gives
         none."""
         call, result = new_id("call"), None
@@ -129,7 +127,8 @@ class Compactor:
             options={**request.options, "tool_choice": "none"},
             call=call,
         )
-        stages.call_started(call, self._clock.mono_ns())
+        ids = {"session_id": self._session_id, "turn_id": request.turn or ""}
+        self._tell(CallBegan(**ids, call_id=call))
         lane = self._model.lane(LANE)
         try:
             async with contextlib.aclosing(lane.call(request)) as stream:
@@ -137,11 +136,11 @@ class Compactor:
                     if isinstance(item, CallResult):
                         result = item
         except LooplineError as error:
-            self._front(Notice(severity="warning", text=f"no summary for the compaction: {error.message}"))
+            text = f"no summary for the compaction: {error.message}"
+            self._tell(Notice(severity="warning", text=text, session_id=self._session_id))
         finally:
             inference_ms = result.timing.inference_ms if result is not None else None
-            inference_ns = None if inference_ms is None else ms_to_ns(inference_ms)
-            stages.call_ended(call, self._clock.mono_ns(), inference_ns)
+            self._tell(CallEnded(**ids, call_id=call, inference_ms=inference_ms))
             await lane.close()
         spent.call(result.usage if result is not None else None)
         return text_of(result.items).strip() if result is not None else ""

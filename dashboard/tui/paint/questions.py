@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import textwrap
 
-from agent_core.control.messages import ApprovalInfo
+from agent_core.turns.approval import Approval
 from dashboard.state.format import one_line, visible
 from dashboard.widgets.spans import Line
 
 
-def head(one: ApprovalInfo, title: str, place: str) -> tuple[Line, ...]:
+def head(one: Approval, title: str, place: str) -> tuple[Line, ...]:
     """On whose behalf the agent asks, and for what kind of thing."""
     return (
         (("? approval", "approval"), (f"  {place}", "dim")),
@@ -19,7 +19,7 @@ def head(one: ApprovalInfo, title: str, place: str) -> tuple[Line, ...]:
     )
 
 
-def subject(one: ApprovalInfo, width: int) -> list[Line]:
+def subject(one: Approval, width: int) -> list[Line]:
     """All of what is asked for, wrapped, nothing left out."""
     return [
         ((part, "strong"),)

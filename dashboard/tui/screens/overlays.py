@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
-from agent_core.control.messages import ApprovalInfo, Decision
+from agent_core.turns.approval import Approval, Decision
 from dashboard.tui.paint import compare, help, questions
 from dashboard.tui.subjects import Subject
 from dashboard.widgets.fixed import FixedLines
@@ -111,7 +111,7 @@ class ApprovalQuestion(ModalScreen[tuple[str, Decision] | None]):
         Binding("escape", "dismiss", "Not now", show=False),
     ]
 
-    def __init__(self, approvals: Sequence[ApprovalInfo], title_of: Callable[[str], str]) -> None:
+    def __init__(self, approvals: Sequence[Approval], title_of: Callable[[str], str]) -> None:
         super().__init__()
         self._approvals, self._title_of = approvals, title_of
         self._at = 0
@@ -131,11 +131,11 @@ class ApprovalQuestion(ModalScreen[tuple[str, Decision] | None]):
     def draw(self) -> None:
         one = self._approvals[self._at]
         place = f"{self._at + 1} of {len(self._approvals)}"
-        self.query_one("#question-head", FixedLines).show(*questions.head(one, self._title_of(one.turn), place))
+        self.query_one("#question-head", FixedLines).show(*questions.head(one, self._title_of(one.turn_id), place))
         view = self.query_one("#question-subject", LineView)
         subject = questions.subject(one, view.size.width - 2)
         view.styles.height = max(1, min(len(subject), self.size.height - 14))
-        view.show(Page(rows=[Row(line) for line in subject]), one.approval)
+        view.show(Page(rows=[Row(line) for line in subject]), one.approval_id)
         scrolls = len(subject) > self.size.height - 14
         self.query_one("#question-keys", FixedLines).show((), questions.keys(scrolls, len(self._approvals) > 1))
 
@@ -144,7 +144,7 @@ class ApprovalQuestion(ModalScreen[tuple[str, Decision] | None]):
         self.draw()
 
     def action_answer(self, decision: Decision) -> None:
-        self.dismiss((self._approvals[self._at].approval, decision))
+        self.dismiss((self._approvals[self._at].approval_id, decision))
 
 
 class CancelQuestion(ModalScreen[bool]):

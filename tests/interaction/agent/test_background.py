@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from agent_core.hosting.session import HostOptions, host_session
-from agent_core.turns.events import ToolEnded, Update
+from agent_core.turns.events import ToolEnded, TurnEvent
 from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.tools import alive, until
 
@@ -20,17 +20,17 @@ def call(name: str, **arguments: object) -> dict[str, object]:
 async def test_it_lives_over_turns_and_ends_with_a_cancelled_one_or_the_session(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    seen: list[Update] = []
+    seen: list[TurnEvent] = []
     async with asyncio.timeout(100), puppet() as model:
         env = puppet_env(tmp_path / "home", model, LOOPLINE_SANDBOX="off")
         options = HostOptions(roots=(root,), client="test", env=env, flags={"approve": "auto"})
-        async with host_session(options, front=seen.append) as hosted:
+        async with host_session(options, observer=seen.append) as hosted:
             session = hosted.session
             await session.run_turn(steps(call("shell", command=LIVES, background=True), {"text": "end"}))
             (first,) = [int(line) for line in await until(root / "pids")]
             assert alive(first), "a turn that ended leaves it"
             await session.run_turn(steps(call("process", id="p1"), {"text": "end"}))
-            assert [update.result.output for update in seen if isinstance(update, ToolEnded)][-1] == "running"
+            assert [update.output for update in seen if isinstance(update, ToolEnded)][-1] == "running"
 
             handle = session.start_turn(steps(call("shell", command=LIVES, background=True), {"hold": "here"}))
             second = int((await until(root / "pids", 2))[1])

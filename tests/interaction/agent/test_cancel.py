@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry import events as ev
-from agent_core.turns.events import ApprovalAsked, TextPiece
+from agent_core.turns.events import ApprovalAsked, TextDelta
 from tests.support import model_events as make
 from tests.support.agent import Worker, working
 from tests.support.agent_tree import MEMBERS, TREE, alive, pids
@@ -86,7 +86,7 @@ async def test_a_reply_that_streams_is_stopped_and_its_tail_answers_nobody(tmp_p
         working(service.base_url, tmp_path, own_service=own, drain_timeout_s=0.2) as work,
     ):
         handle = work.session.start_turn("talk")
-        await work.until(TextPiece)
+        await work.until(TextDelta)
         took = await cancelled_in_s(work, handle.turn)
         assert (await work.session.run_turn("go on")).text == "all done"
         assert len(service.handshakes) == (1 if own else 2)
@@ -108,7 +108,7 @@ async def test_a_question_that_nobody_answers_does_not_hold_a_cancel_up(tmp_path
         await work.until(ApprovalAsked)
         await asked.wait()
         assert await cancelled_in_s(work, handle.turn) < 1.0
-        assert work.session.questions.pending() == []
+        assert work.session.approvals.pending() == []
     resolved = [event for event in work.sink.events if isinstance(event, ev.ApprovalResolved)]
     assert [event.decision for event in resolved] == ["withdrawn"]
 

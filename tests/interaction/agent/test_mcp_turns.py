@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from agent_core.agent.approvals.policy import Decision, Question
 from agent_core.hosting.session import Hosted, HostOptions, host_session
-from agent_core.turns.events import Notice, ToolEnded, Update
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import Notice, ToolEnded, TurnEvent
 from tests.support import mcp_server
 from tests.support.cli import environment, loopline
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps
@@ -37,7 +37,7 @@ BOUND_S = 100.0
 class Table:
     """A session with what it told and asked. `answer` is given to every question."""
 
-    def __init__(self, hosted: Hosted, model: Puppet, root: Path, seen: list[Update], asked: list[Question]) -> None:
+    def __init__(self, hosted: Hosted, model: Puppet, root: Path, seen: list[TurnEvent], asked: list[Approval]) -> None:
         self.hosted, self.model, self.root, self.seen, self.asked = hosted, model, root, seen, asked
 
     async def turn(self, *each: dict[str, Any]) -> list[ToolEnded]:
@@ -58,11 +58,11 @@ async def session(
 ) -> AsyncIterator[Table]:
     root = tmp_path / "work"
     root.mkdir(exist_ok=True)
-    seen: list[Update] = []
-    asked: list[Question] = []
+    seen: list[TurnEvent] = []
+    asked: list[Approval] = []
 
-    async def approver(question: Question) -> Decision:
-        asked.append(question)
+    async def approver(approval: Approval) -> Decision:
+        asked.append(approval)
         return answer
 
     async with asyncio.timeout(BOUND_S), puppet() as model:
@@ -71,7 +71,7 @@ async def session(
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(config)
         options = HostOptions(roots=(root,), client="test", env=env, flags=flags or {})
-        async with host_session(options, front=seen.append, approver=approver) as hosted:
+        async with host_session(options, observer=seen.append, approver=approver) as hosted:
             yield Table(hosted, model, root, seen, asked)
     assert wait_until_none(tmp_path / "home", 5) == {}
 
@@ -95,8 +95,8 @@ async def test_the_git_server_is_used_in_a_turn(tmp_path: Path) -> None:
             {"call": "mcp__git__git_log", "args": {"repo_path": repo}},
             {"call": "mcp__git__git_add", "args": {"repo_path": repo, "files": ["new.txt"]}},
         )
-        assert "the first of all" in log.result.output and log.result.status == "ok"
-        assert added.result.status == "ok", added.result.output
+        assert "the first of all" in log.output and log.status == "ok"
+        assert added.status == "ok", added.output
         assert {"shell", "read", "mcp__git__git_status"} <= set(found.model.tools)
         # What its server says only reads is free; what writes was asked for, with its arguments.
         assert [(question.name, question.kind) for question in found.asked] == [("mcp__git__git_add", "mcp")]
@@ -116,9 +116,9 @@ async def test_the_filesystem_server_writes_and_its_work_is_undone(tmp_path: Pat
         await found.turn({"call": write, "args": {"path": path, "content": "after\n"}})
         second = await found.turn({"call": write, "args": {"path": other, "content": "new\n"}})
         assert [question.name for question in found.asked] == [write], "always counts at once, whatever its arguments"
-        assert second[0].result.status == "ok" and (found.root / "b.txt").read_text() == "new\n"
+        assert second[0].status == "ok" and (found.root / "b.txt").read_text() == "new\n"
         outside = await found.turn({"call": write, "args": {"path": str(tmp_path / "out"), "content": "x"}})
-        assert outside[0].result.status == "error" and not (tmp_path / "out").exists()
+        assert outside[0].status == "error" and not (tmp_path / "out").exists()
         turns = [handle.turn for handle in found.hosted.session.turns]
         for turn in reversed(turns):
             await found.hosted.session.undo(turn)
@@ -135,8 +135,8 @@ async def test_a_real_server_over_streamable_http_is_used_in_a_turn(tmp_path: Pa
             {"call": "mcp__all__echo", "args": {"message": "hello ёлка"}},
             {"call": "mcp__all__get-sum", "args": {"a": 20, "b": 22}},
         )
-        assert "hello ёлка" in echoed.result.output
-        assert "42" in added.result.output
+        assert "hello ёлка" in echoed.output
+        assert "42" in added.output
 
 
 @asynccontextmanager
@@ -186,7 +186,7 @@ async def test_each_server_has_its_own_policy(
 ) -> None:
     async with session(tmp_path, f"{MINE}{settings}\n", flags=flags) as found:
         ended = await found.turn(*({"call": f"mcp__mine__{name}", "args": {"text": "x"}} for name in ran))
-        assert {update.name.removeprefix("mcp__mine__"): update.result.status for update in ended} == ran
+        assert {update.name.removeprefix("mcp__mine__"): update.status for update in ended} == ran
         assert len(found.asked) == asked
 
 
@@ -194,7 +194,7 @@ async def test_a_deny_rule_wins_also_over_a_server_that_is_free(tmp_path: Path) 
     config = f'deny = ["tool:mcp__mine__echo *"]\n{MINE}approve = "auto"\n'
     async with session(tmp_path, config) as found:
         (echo,) = await found.turn({"call": "mcp__mine__echo", "args": {"text": "x"}})
-        assert echo.result.status == "denied" and "deny rule" in echo.result.output
+        assert echo.status == "denied" and "deny rule" in echo.output
 
 
 async def test_nothing_is_started_before_a_turn_needs_it_and_the_prefix_stays(tmp_path: Path) -> None:
@@ -216,7 +216,7 @@ async def test_a_server_that_dies_in_a_turn_is_told_once_and_the_turn_goes_on(tm
     async with session(tmp_path, config) as found:
         call = {"call": "mcp__mine__echo", "args": {"text": "x"}}
         ended = await found.turn(call, call)
-        assert [update.result.status for update in ended] == ["error", "error"]
+        assert [update.status for update in ended] == ["error", "error"]
         assert len([text for text in found.warnings if "MCP server mine" in text]) == 1
 
 
@@ -230,7 +230,7 @@ async def test_a_cancelled_turn_ends_a_call_that_never_answers(tmp_path: Path) -
         async with asyncio.timeout(5):
             assert (await handle.done).status == "cancelled"
         (again,) = await found.turn({"call": "mcp__mine__peek"})
-        assert again.result.status == "timeout", "the server is still there, and as slow as before"
+        assert again.status == "timeout", "the server is still there, and as slow as before"
 
 
 # opencode#6361, vscode#316859, qwen-code#5368: a folder brought servers that ran when it was opened.

@@ -18,7 +18,7 @@ from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import CallCompleted, Content, Event, TurnFinished
 from agent_core.telemetry.rollup.rollup import Rollup
-from agent_core.turns.events import TurnBegan, TurnEnded, TurnUndone, Update, read_update
+from agent_core.turns.events import TurnBegan, TurnEnded, TurnEvent, TurnUndone, read_event
 from tests.support.cli import environment
 
 WAIT_S = 60.0
@@ -29,13 +29,13 @@ class Remote:
 
     def __init__(self, client: ControlClient) -> None:
         self.client = client
-        self.updates: list[Update] = []
+        self.updates: list[TurnEvent] = []
         self.events: list[Event] = []
         self._more = asyncio.Event()
 
     async def follow(self, session: str) -> None:
         async for item in await self.client.attach(session, events=True):
-            if isinstance(item, UpdateMessage) and (update := read_update(item.update)) is not None:
+            if isinstance(item, UpdateMessage) and (update := read_event(item.update)) is not None:
                 self.updates.append(update)
             elif isinstance(item, EventMessage) and (event := decode_event(bytes(item.event))) is not None:
                 self.events.append(event)

@@ -18,7 +18,7 @@ from agent_core.hosting.resume import as_it_was, read_header, roots_of
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.runtime.attach import attach
 from agent_core.runtime.connect import draw, transport_of
-from agent_core.turns.events import InputTaken, Notice, SessionOpened, TextPiece, TurnEnded, Update, read_update
+from agent_core.turns.events import InputTaken, Notice, SessionOpened, TextDelta, TurnEnded, TurnEvent, read_event
 from tests.support.cli import Done, environment, loopline, started
 from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.survivors import wait_until_none
@@ -103,14 +103,14 @@ async def test_a_session_is_resumed_in_its_folder_and_a_turn_that_was_cut_off_is
 
 class Seen:
     def __init__(self) -> None:
-        self.updates: list[Update] = []
+        self.updates: list[TurnEvent] = []
         self._more = asyncio.Event()
 
-    def __call__(self, update: Update) -> None:
+    def __call__(self, update: TurnEvent) -> None:
         self.updates.append(update)
         self._more.set()
 
-    async def until(self, kind: type[Update]) -> Update:
+    async def until(self, kind: type[TurnEvent]) -> TurnEvent:
         async with asyncio.timeout(30):
             while not (found := [update for update in self.updates if isinstance(update, kind)]):
                 self._more.clear()
@@ -123,7 +123,7 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
     (tmp_path / "project").mkdir()
     here, there = Seen(), Seen()
     options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted:slow"}, env=env)
-    async with host_session(options, front=here) as hosted:
+    async with host_session(options, observer=here) as hosted:
         session = hosted.session.id
         with pytest.raises(SessionHeld) as held:
             async with host_session(HostOptions(roots=(), client="x", resume=session, as_it_was=True, env=env)):
@@ -132,12 +132,12 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
         async def nobody_here(question: object) -> None:
             return None
 
-        async with attach(held.value, session, front=there, approver=nobody_here) as attached:
+        async with attach(held.value, session, observer=there, approver=nobody_here) as attached:
             first = await attached.say("talk")
             assert (first.fate, first.input_id) == ("started", None)
             handle = hosted.session.turns[-1]
             assert handle.turn == first.turn
-            await here.until(TextPiece)
+            await here.until(TextDelta)
             said = await attached.say("and one thing more")
             assert (said.fate, said.turn) == ("steered", handle.turn)
             end = await attached.end_of(handle.turn)
@@ -174,7 +174,7 @@ async def test_a_host_that_ends_is_noticed(tmp_path: Path) -> None:
     except SessionHeld as error:
         held = error
     assert held is not None
-    async with attach(held, hosted.session.id, front=seen, approver=_nobody) as attached:
+    async with attach(held, hosted.session.id, observer=seen, approver=_nobody) as attached:
         waiting = asyncio.ensure_future(attached.end_of("turn_1"))
         await seen.until(SessionOpened)
         await host.__aexit__(None, None, None)
@@ -192,7 +192,7 @@ def _session_of(process: subprocess.Popen[str]) -> tuple[str, list[dict[str, Any
     lines: list[dict[str, Any]] = []
     while not lines or lines[-1]["type"] != "text.delta":
         lines.append(json.loads(process.stdout.readline()))
-    return next(line["session"] for line in lines if line["type"] == "session"), lines
+    return next(line["sessionId"] for line in lines if line["type"] == "session.opened"), lines
 
 
 async def test_a_second_process_attaches_says_its_task_and_ends_as_the_turn_does(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ async def test_a_second_process_attaches_says_its_task_and_ends_as_the_turn_does
         lines: list[dict[str, Any]] = []
         while not lines or lines[-1]["type"] != "turn.started":
             lines.append(json.loads(await asyncio.to_thread(host.stdout.readline)))
-        session = next(line["session"] for line in lines if line["type"] == "session")
+        session = next(line["sessionId"] for line in lines if line["type"] == "session.opened")
         second = asyncio.create_task(
             asyncio.to_thread(loopline, "run", "and this", "--resume", session, "--json", env=env)
         )
@@ -244,7 +244,12 @@ def test_a_dead_hosts_session_is_taken_over(tmp_path: Path) -> None:
 
 
 def test_an_update_of_a_newer_version_is_passed_over() -> None:
-    assert read_update(b'{"type":"hologram","turn":"t"}') is None
-    assert read_update(b'{"type":"notice","severity":"info","text":"x"}') == Notice(severity="info", text="x")
-    end = TurnEnded(turn="t", status="failed", text="x", duration_ms=1.0)
-    assert read_update(b'{"type":"turn.finished","turn":"t","status":"failed","text":"x","duration_ms":1.0}') == end
+    assert read_event(b'{"type":"hologram","turnId":"t"}') is None
+    assert read_event(b'{"type":"notice","severity":"info","text":"x"}') == Notice(severity="info", text="x")
+    end = TurnEnded(session_id="s", turn_id="t", status="failed", text="x", duration_ms=1.0)
+    assert (
+        read_event(
+            b'{"type":"turn.finished","sessionId":"s","turnId":"t","status":"failed","text":"x","durationMs":1.0}'
+        )
+        == end
+    )

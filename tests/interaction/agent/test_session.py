@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from agent_core.agent.approvals.policy import Approver, Decision, Question, nobody
+from agent_core.agent.approvals.policy import Approver, nobody
 from agent_core.agent.calls import Call
 from agent_core.agent.inbox import Inbox
 from agent_core.config import runtime_dir
@@ -19,8 +18,8 @@ from agent_core.control.client import ControlClient, find_hosts
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import UsageError
 from agent_core.hosting.session import Hosted, HostOptions, host_session
-from agent_core.telemetry.rollup.stages import StageClock
-from agent_core.turns.events import ApprovalAsked, TextPiece, ToolEnded, TurnEnded, Update
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import ApprovalAsked, TextDelta, ToolEnded, TurnEnded, TurnEvent
 from tests.support.cli import environment
 from tests.support.survivors import processes_of
 
@@ -29,11 +28,11 @@ class Watcher:
     """Keeps updates and lets a test wait for one of a kind."""
 
     def __init__(self) -> None:
-        self.seen: list[Update] = []
+        self.seen: list[TurnEvent] = []
         self._changed = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def __call__(self, update: Update) -> None:
+    def __call__(self, update: TurnEvent) -> None:
         self.seen.append(update)
         task = asyncio.ensure_future(self._tell())
         self._tasks.add(task)
@@ -43,7 +42,7 @@ class Watcher:
         async with self._changed:
             self._changed.notify_all()
 
-    async def wait_for(self, kind: type[Update]) -> Update:
+    async def wait_for(self, kind: type[TurnEvent]) -> TurnEvent:
         async with asyncio.timeout(30), self._changed:
             await self._changed.wait_for(lambda: any(isinstance(update, kind) for update in self.seen))
         return next(update for update in self.seen if isinstance(update, kind))
@@ -62,7 +61,7 @@ async def hosted(
         remote_approvals=remote,
         env=environment(folder / "home"),
     )
-    async with host_session(options, front=watcher, approver=approver) as session:
+    async with host_session(options, observer=watcher, approver=approver) as session:
         yield session
 
 
@@ -80,7 +79,7 @@ async def test_what_is_said_during_a_turn_reaches_it(tmp_path: Path) -> None:
     watcher = Watcher()
     async with hosted(tmp_path, watcher, model="scripted:slow") as host:
         handle = host.session.start_turn("talk")
-        await watcher.wait_for(TextPiece)
+        await watcher.wait_for(TextDelta)
         given = host.session.steer(handle.turn, "and one thing more")
         outcome = await handle.done
         assert given.fate == "steered"
@@ -121,10 +120,10 @@ async def test_a_turn_cancelled_before_its_first_step_still_ends_properly(tmp_pa
 
 @pytest.mark.parametrize(("decision", "runs"), [("allow", True), ("deny", False)])
 async def test_a_host_is_asked_and_its_answer_counts(tmp_path: Path, decision: Decision, runs: bool) -> None:
-    asked: list[Question] = []
+    asked: list[Approval] = []
 
-    async def approver(question: Question) -> Decision:
-        asked.append(question)
+    async def approver(approval: Approval) -> Decision:
+        asked.append(approval)
         return decision
 
     watcher = Watcher()
@@ -132,14 +131,14 @@ async def test_a_host_is_asked_and_its_answer_counts(tmp_path: Path, decision: D
         result = await _shell(host)
     assert [(question.name, question.subject) for question in asked] == [("shell", "echo made > made.txt")]
     assert (tmp_path / "project" / "made.txt").exists() is runs
-    assert result.result.status == ("ok" if runs else "denied")
+    assert result.status == ("ok" if runs else "denied")
 
 
 async def _shell(host: Hosted) -> ToolEnded:
     """Run one command through the session's own way of running tools."""
     watcher = Watcher()
-    remove = host.fronts.add(watcher)
-    turn = host.session._turn("turn_test", StageClock(time.monotonic_ns()), Inbox())
+    remove = host.observers.add(watcher)
+    turn = host.session._turn("turn_test", Inbox())
     call = Call(call_id="c1", name="shell", arguments='{"command":"echo made > made.txt"}', item_type="function_call")
     await turn._tools.run(call)
     remove()
@@ -161,15 +160,15 @@ async def test_another_process_of_the_user_watches_answers_and_cancels(tmp_path:
             asked = await watcher.wait_for(ApprovalAsked)
             assert isinstance(asked, ApprovalAsked)
             (info,) = await client.list_sessions()
-            assert [approval.approval for approval in info.approvals] == [asked.approval]
+            assert [approval.approval_id for approval in info.approvals] == [asked.approval.approval_id]
             assert not (tmp_path / "project" / "made.txt").exists()
-            await client.answer(asked.approval, "allow")
+            await client.answer(asked.approval.approval_id, "allow", by="test")
             async with asyncio.timeout(10):
-                assert (await running).result.status == "ok"
+                assert (await running).status == "ok"
                 async for item in updates:
-                    assert asked.approval.encode() in msgspec.json.encode(item)
+                    assert asked.approval.approval_id.encode() in msgspec.json.encode(item)
                     break
-            assert host.session.questions.pending() == []
+            assert host.session.approvals.pending() == []
     assert (tmp_path / "project" / "made.txt").exists()
 
 

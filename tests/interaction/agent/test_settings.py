@@ -12,7 +12,7 @@ from agent_core.config import Loaded, Settings, load, settings_files
 from agent_core.hosting import reload as reloading
 from agent_core.hosting.reload import FileWatch, Reloader
 from agent_core.hosting.session import HostOptions, host_session
-from agent_core.turns.events import Notice, Update
+from agent_core.turns.events import Notice, TurnEvent
 from tests.support.cli import environment
 
 
@@ -23,7 +23,7 @@ class Told:
         self.texts: list[tuple[str, str]] = []
         self._more = asyncio.Event()
 
-    def __call__(self, update: Update) -> None:
+    def __call__(self, update: TurnEvent) -> None:
         if isinstance(update, Notice):
             self.texts.append((update.severity, update.text))
             self._more.set()
@@ -50,7 +50,7 @@ async def test_a_session_takes_over_what_changed_and_keeps_the_last_good_setting
     project.mkdir()
     told = Told()
     options = HostOptions(roots=(project,), client="test", flags={"model": "scripted"}, env=env)
-    async with host_session(options, front=told) as hosted:
+    async with host_session(options, observer=told) as hosted:
         decide = hosted.session._parts.terms
         assert decide.policy.decide("command", "shell", "ls").outcome == "ask"
         user_file(env).write_text('approve = "auto"\ntransport = "http"\n[limits]\ncalls = 7\n')
@@ -79,7 +79,7 @@ async def test_a_model_that_is_named_while_the_session_lives_counts_from_the_nex
     project.mkdir()
     user_file(env).write_text('model = "scripted"\n')
     told = Told()
-    async with host_session(HostOptions(roots=(project,), client="test", env=env), front=told) as hosted:
+    async with host_session(HostOptions(roots=(project,), client="test", env=env), observer=told) as hosted:
         assert (await hosted.session.run_turn("hello")).status == "completed"
         user_file(env).write_text('model = "scripted:slow"\n')
         await told.until(lambda text: "model is 'scripted:slow'" in text)

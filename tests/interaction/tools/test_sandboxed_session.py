@@ -12,12 +12,12 @@ from agent_core.hosting.session import NO_SANDBOX, HostOptions, host_session
 from agent_core.tools.port import ToolContext
 from agent_core.tools.sandbox import sandbox
 from agent_core.tools.sandbox.sandbox import Found, find_sandbox
-from agent_core.turns.events import Notice, Update
+from agent_core.turns.events import Notice, TurnEvent
 from tests.support.cli import environment
 from tests.support.parts import lacking
 
 
-async def writes_outside(tmp_path: Path, settings: str, seen: list[Update]) -> bool:
+async def writes_outside(tmp_path: Path, settings: str, seen: list[TurnEvent]) -> bool:
     """Whether a command of a session with these user settings can write outside of the workspace."""
     (tmp_path / "project").mkdir()
     env = environment(tmp_path / "home")
@@ -27,7 +27,7 @@ async def writes_outside(tmp_path: Path, settings: str, seen: list[Update]) -> b
     options = HostOptions(
         roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, python=sys.executable, env=env
     )
-    async with host_session(options, front=seen.append) as hosted:
+    async with host_session(options, observer=seen.append) as hosted:
         box = hosted.session._parts.toolbox
         await box.run("shell", json.dumps({"command": f"echo x > {tmp_path}/made"}), ToolContext(tool_call="c"))
     return (tmp_path / "made").exists()
@@ -38,7 +38,7 @@ async def test_it_is_on_unless_the_user_switches_it_off(tmp_path: Path) -> None:
         lacking("bwrap", "nor Landlock")
     (tmp_path / "on").mkdir()
     (tmp_path / "off").mkdir()
-    seen: list[Update] = []
+    seen: list[TurnEvent] = []
     assert not await writes_outside(tmp_path / "on", "", seen)
     assert await writes_outside(tmp_path / "off", 'sandbox = "off"\napprove = "auto"\n', seen)
     assert not any(isinstance(update, Notice) and update.text == NO_SANDBOX for update in seen)
@@ -50,7 +50,7 @@ async def test_where_none_holds_auto_runs_and_says_so_once(
 ) -> None:
     monkeypatch.setattr(sandbox, "_works", lambda argv: False)
     sandbox._find.cache_clear()
-    seen: list[Update] = []
+    seen: list[TurnEvent] = []
     try:
         assert find_sandbox(environment(tmp_path)) == Found("none")
         assert await writes_outside(tmp_path, f'approve = "{approve}"\n', seen)
@@ -68,8 +68,8 @@ async def test_a_workspace_can_not_switch_it_off(tmp_path: Path) -> None:
     options = HostOptions(
         roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, env=environment(tmp_path / "home")
     )
-    seen: list[Update] = []
-    async with host_session(options, front=seen.append) as hosted:
+    seen: list[TurnEvent] = []
+    async with host_session(options, observer=seen.append) as hosted:
         settings = hosted.loaded.settings
     assert (settings.sandbox, settings.sandbox_network, settings.sandbox_visible, settings.allow) == (
         "auto",

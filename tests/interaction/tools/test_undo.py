@@ -9,7 +9,7 @@ import pytest
 
 from agent_core.errors import UsageError
 from agent_core.hosting.session import HostOptions, host_session
-from agent_core.turns.events import TurnUndone, Update
+from agent_core.turns.events import TurnEvent, TurnUndone
 from tests.support.cli import environment
 
 BROKEN = "def double(number):\n    return number + number + 1\n"
@@ -33,7 +33,7 @@ async def test_a_repair_is_undone_and_redone(tmp_path: Path) -> None:
     source = project / "numbers_kept.py"
     source.write_text(BROKEN)
     (project / "test_numbers.py").write_text(TEST)
-    seen: list[Update] = []
+    seen: list[TurnEvent] = []
     options = HostOptions(
         roots=(project,),
         client="test",
@@ -41,7 +41,7 @@ async def test_a_repair_is_undone_and_redone(tmp_path: Path) -> None:
         python=sys.executable,
         env=environment(tmp_path / "home"),
     )
-    async with host_session(options, front=seen.append) as hosted:
+    async with host_session(options, observer=seen.append) as hosted:
         session = hosted.session
         outcome = await session.run_turn("make the failing tests pass")
         assert outcome.status == "completed", outcome.text

@@ -13,7 +13,7 @@ from agent_core.agent.limits import Limits
 from agent_core.errors import LimitReached
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.rollup.prices import Price, PriceTable
-from agent_core.turns.events import ApprovalAsked, ApprovalEnded, TextDone, TextPiece, ToolLine, TurnEnded
+from agent_core.turns.events import ApprovalAsked, ApprovalEnded, TextDelta, TextDone, ToolOutput, TurnEnded
 from tests.support import model_events as make
 from tests.support.agent import working
 from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
@@ -44,7 +44,7 @@ async def test_words_of_a_reply_that_is_cancelled_stay_and_are_marked(tmp_path: 
     again = replies(END)
     async with running(script, again) as service, working(service.base_url, tmp_path, drain_timeout_s=0.05) as work:
         handle = work.session.start_turn("talk")
-        await work.until(TextPiece)
+        await work.until(TextDelta)
         work.session.cancel(handle.turn)
         async with asyncio.timeout(1):
             assert (await handle.done).status == "cancelled"
@@ -83,7 +83,7 @@ async def test_a_cancelled_command_leaves_what_it_printed_and_no_process(tmp_pat
     async with running(sockets) as service, working(service.base_url, tmp_path) as work:
         handle = work.session.start_turn("run it")
         async with asyncio.timeout(20):
-            while [line.line for line in work.seen(ToolLine)][-1:] != ["two"]:
+            while [line.line for line in work.seen(ToolOutput)][-1:] != ["two"]:
                 work.changed.clear()
                 await work.changed.wait()
         work.session.cancel(handle.turn)
@@ -104,12 +104,12 @@ async def test_an_approval_that_is_open_when_the_turn_is_cancelled_is_withdrawn(
     ):
         handle = work.session.start_turn("run it")
         asked = await work.until(ApprovalAsked)
-        assert len(work.session.questions.pending()) == 1
+        assert len(work.session.approvals.pending()) == 1
         work.session.cancel(handle.turn)
         async with asyncio.timeout(1):
             assert (await handle.done).status == "cancelled"
-        assert work.session.questions.pending() == []
-        assert not work.session.questions.answer(asked.approval, "allow")
+        assert work.session.approvals.pending() == []
+        assert not work.session.approvals.answer(asked.approval.approval_id, "allow", by="test")
         assert [ended.decision for ended in work.seen(ApprovalEnded)] == ["withdrawn"]
         assert work.items[-1]["output"] == "cancelled by the user"
 

@@ -86,7 +86,7 @@ async def test_list_answer_cancel_and_steer_reach_the_host(folder: Path) -> None
         [session] = await client.list_sessions()
         assert session.turns[0].title == "fix date parsing"
         assert session.approvals[0].subject == "rm -rf build"
-        await client.answer("appr_1", "allow")
+        await client.answer("appr_1", "allow", by="test")
         await client.cancel("turn_1")
         steered = await client.steer("turn_1", "use zoneinfo")
     assert (steered.input_id, steered.fate) == ("in_1", "steered")
@@ -128,9 +128,9 @@ async def test_telemetry_comes_to_those_who_asked_and_is_numbered_with_the_updat
 
 async def test_the_hosts_error_keeps_its_code(folder: Path) -> None:
     async with serving(folder, HandHost()) as (_, client):
-        await client.answer("appr_1", "deny")
+        await client.answer("appr_1", "deny", by="test")
         with pytest.raises(ControlError) as told:
-            await client.answer("appr_1", "allow")
+            await client.answer("appr_1", "allow", by="test")
         assert told.value.code == "control_not_found"
         with pytest.raises(ControlError) as told:
             await client.attach("sess_elsewhere")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agent_core.tools.workspace.diffs import diff
 from agent_core.turns import events
+from agent_core.turns.events import Plan, Step, TextDelta
 from lsp_server.documents import patches
 from lsp_server.documents.documents import Splice
 from lsp_server.documents.line_store import split_lines
@@ -20,7 +21,7 @@ from lsp_server.documents.lines import LineNotes
 from lsp_server.features.ai_comments import mark_of
 from lsp_server.features.watching import folders_of
 from lsp_server.protocol import methods, schema, typings
-from lsp_server.protocol.events import AnyEvent, Plan, Step, TextDelta
+from lsp_server.protocol.events import AnyEvent
 from lsp_server.recent import Recent
 from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
@@ -227,21 +228,21 @@ async def test_what_is_announced_is_what_is_registered(tmp_path: Path) -> None:
 
 
 def test_every_update_of_the_core_comes_through_the_control_socket() -> None:
-    assert set(events.Update.__subclasses__()) == set(get_args(events.AnyUpdate))
+    assert set(events.TurnEvent.__subclasses__()) == set(get_args(events.AnyTurnEvent))
 
 
 def test_whoever_comes_late_is_told_how_things_stand() -> None:
-    recent = Recent("s")
-    for update in (events.TurnBegan(turn="t", task="x"), events.TextPiece(turn="t", text="ab"),
-                   events.TextPiece(turn="t", text="c")):  # fmt: skip
-        recent.note(update)
+    recent = Recent()
+    ids = {"session_id": "s", "turn_id": "t"}
+    for event in (events.TurnBegan(**ids, title="x"), TextDelta(**ids, text="ab"), TextDelta(**ids, text="c")):
+        recent.put(event)
     plan = Plan(session_id="s", turn_id="t", steps=())
     recent.put(Plan(session_id="s", turn_id="t", steps=(Step(text="old", status="pending"),)))
     recent.put(plan)
     recent.put(Plan(session_id="s", turn_id="an earlier turn", steps=()))
     assert recent.events(text_too=True) == [TextDelta(session_id="s", turn_id="t", text="abc"), plan]
     assert recent.events(text_too=False) == [plan]
-    recent.note(events.TextDone(turn="t", text="abcd"))
+    recent.put(events.TextDone(**ids, text="abcd"))
     assert recent.events(text_too=True) == [plan]
-    recent.note(events.TurnBegan(turn="t2", task="y"))
+    recent.put(events.TurnBegan(session_id="s", turn_id="t2", title="y"))
     assert recent.events(text_too=True) == []

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_core.turns import events as told
 from lsp_server.protocol import events as ev
 from lsp_server.rpc.outbox import Outbox
 from lsp_server.stream import INTERVAL_S, EventStream, merge
@@ -95,15 +96,15 @@ async def test_what_waits_is_sent_after_closing() -> None:
     assert await box.batch() == []
 
 
-def delta(text: str, turn: str = "t") -> ev.TextDelta:
-    return ev.TextDelta(session_id="s", turn_id=turn, text=text)
+def delta(text: str, turn: str = "t") -> told.TextDelta:
+    return told.TextDelta(session_id="s", turn_id=turn, text=text)
 
 
 def test_pieces_of_text_join_and_states_replace_each_other() -> None:
     waiting: list[ev.AnyEvent] = []
-    first = ev.Plan(session_id="s", turn_id="t", steps=())
-    second = ev.Plan(session_id="s", turn_id="t", steps=(ev.Step(text="a", status="todo"),))
-    other = ev.Plan(session_id="s", turn_id="u", steps=())
+    first = told.Plan(session_id="s", turn_id="t", steps=())
+    second = told.Plan(session_id="s", turn_id="t", steps=(told.Step(text="a", status="todo"),))
+    other = told.Plan(session_id="s", turn_id="u", steps=())
     for event in (delta("a"), delta("b"), first, delta("c"), other, second, delta("d", "u"), delta("e")):
         merge(waiting, event)
     assert waiting == [delta("ab"), delta("c"), other, second, delta("d", "u"), delta("e")]
@@ -149,7 +150,7 @@ async def test_a_client_that_does_not_keep_up_gets_less_and_can_tell() -> None:
     await asyncio.sleep(INTERVAL_S)
     sink.clear = False
     for number in range(5_000):
-        sink.stream.put(ev.Notice(severity="info", text=str(number)))
+        sink.stream.put(told.Notice(severity="info", text=str(number)))
         if number % 500 == 0:
             await asyncio.sleep(0)
     assert len(sink.messages) == 1
