@@ -126,7 +126,7 @@ class Session:
         )
         self._take_up()
         for note in parts.history.notes:
-            parts.front(Notice(severity="warning", text=note.text))
+            parts.observer(Notice(severity="warning", text=note.text, session_id=self.id))
         if not len(parts.history.items):
             parts.history.append(await parts.context.opening())
         if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):

@@ -18,6 +18,7 @@ from agent_core.agent.context.context import SessionContext
 from agent_core.agent.context.environment import Surroundings
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
+from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.terms import Terms
 from agent_core.config import Approve
@@ -137,8 +138,11 @@ async def working(
         jitter=lambda: 1.0,
     )
 
-    def front(update: TurnEvent) -> None:
-        worker.updates.append(update)
+    recorder = Recorder(emitter, clock)
+
+    def observe(event: TurnEvent) -> None:
+        recorder(event)
+        worker.updates.append(event)
         worker.changed.set()
 
     context = SessionContext(workspace, Surroundings(workspace, environment, documents, diagnostics))
@@ -149,7 +153,7 @@ async def working(
             history=history,
             model=port,
             context=context,
-            observer=front,
+            observer=observe,
             at_tokens=compact_at,
             in_band=in_band,
         ),
@@ -163,7 +167,7 @@ async def working(
         roots=(project,),
         emitter=emitter,
         clock=clock,
-        observer=front,
+        observer=observe,
         client="test",
         options=options or {},
     )

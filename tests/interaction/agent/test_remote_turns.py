@@ -44,7 +44,7 @@ class Remote:
     async def until(self, kind: type[Any], turn: str) -> Any:
         while True:
             for told in (*self.updates, *self.events):
-                if isinstance(told, kind) and told.turn == turn:
+                if isinstance(told, kind) and turn in (getattr(told, "turn_id", None), getattr(told, "turn", None)):
                     return told
             self._more.clear()
             await self._more.wait()
@@ -133,7 +133,7 @@ async def test_a_turns_edits_are_undone_from_outside_and_brought_back(tmp_path: 
         assert [(file.path, file.what) for file in undone.restored] == [("calc.py", "changed")]
         assert "a - b" in (project / "calc.py").read_text()
         told = await remote.until(TurnUndone, started.turn)
-        assert told.undo == undone.undo is not None
+        assert told.undo_id == undone.undo is not None
         again = await remote.client.undo(session, undone.undo)
         assert again.restored and (project / "calc.py").read_text() == fixed
 

@@ -162,7 +162,7 @@ def test_rules_for_other_tools_name_the_tool() -> None:
 
 
 def test_what_a_person_is_shown_of_patches_and_of_input() -> None:
-    patch = "*** Begin Patch\n*** TurnEvent File: a.py\n@@\n-x\n+y\n*** Delete File: b.py\n*** End Patch"
+    patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Delete File: b.py\n*** End Patch"
     assert subject_of("patch", {"patch": patch}) == "a.py, b.py"
     assert subject_of("process", {"id": "p1", "input": "rm -rf x\n"}) == "p1 <<< rm -rf x\n"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from agent_core.agent.context.fragments import MAX_TOKENS, Fragment, broken_off, capped, cut, listed, message, tokens_of
 from agent_core.responses_server.rendering.tokenizer import Tokenizer
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 TOKENIZER = Tokenizer()
 PROSE_AND_CODE = [ROOT / "README.md", ROOT / "pyproject.toml", *sorted((ROOT / "agent_core" / "model").glob("*.py"))]
 

@@ -26,7 +26,7 @@ from agent_core.telemetry.journal.reader import Feed
 from agent_core.telemetry.journal.sink import JournalSink
 from tests.support.telemetry import Scene
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 TOKEN = "a-token-for-the-hub"
 FIRST, SECOND = "h000000-1-aaaaaa", "h000000-2-bbbbbb"
 

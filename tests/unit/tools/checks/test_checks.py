@@ -12,7 +12,7 @@ from agent_core.tools.port import ToolContext, ToolResult
 from tests.support.parts import program
 from tests.support.tools import BIN, Bench, alive, until
 
-SAMPLE = Path(__file__).parents[3] / "agent_core" / "demo" / "sample"
+SAMPLE = Path(__file__).parents[4] / "agent_core" / "demo" / "sample"
 
 UNITTEST = """import unittest
 from pkg.calc import double
