@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import sys
 import tempfile
@@ -15,7 +16,6 @@ from rich.text import Text
 
 from agent_core import __version__, launch
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock
 from agent_core.config import config_dir, load, runtime_dir, state_dir
@@ -59,7 +59,7 @@ def run_doctor(*, json: bool) -> int:
 
 
 def _findings() -> Iterator[Finding]:
-    env = environment()
+    env = dict(os.environ)
     yield Finding(name="loopline", state="ok", detail=f"{__version__}, Python {platform.python_version()}")
     tested = platform.system() == "Linux"
     yield Finding(

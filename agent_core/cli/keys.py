@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import getpass
+import os
 import sys
 
-from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.errors import UsageError
 from agent_core.keys import Keys
@@ -19,13 +19,13 @@ def read_secret(what: str) -> str:
 
 
 def set_key(provider: str) -> None:
-    keys = Keys(environment())
+    keys = Keys(os.environ)
     keys.set(provider, read_secret(f"key of {provider}"))
     make_console().print(f"The key of {provider} is kept in {keys.where}.", highlight=False, soft_wrap=True)
 
 
 def show_key(provider: str) -> int:
-    source = Keys(environment()).source(provider)
+    source = Keys(os.environ).source(provider)
     console = make_console()
     if source is None:
         console.print(f"No key of {provider} is set: `loopline auth set {provider}`", highlight=False)
@@ -35,5 +35,5 @@ def show_key(provider: str) -> int:
 
 
 def remove_key(provider: str) -> None:
-    if not Keys(environment()).remove(provider):
+    if not Keys(os.environ).remove(provider):
         raise UsageError(f"no key of {provider} is kept")

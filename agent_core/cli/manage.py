@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -158,7 +157,3 @@ def sessions_delete(session: Annotated[str, typer.Argument(metavar="ID")]) -> No
     from agent_core.cli.sessions import delete_session
 
     delete_session(session)
-
-
-def environment() -> dict[str, str]:
-    return dict(os.environ)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 from rich.table import Table
 
 from agent_core.agent.archive import Archive, Entry
 from agent_core.agent.calls import calls_of, text_of
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock, rfc3339
 from agent_core.config import state_dir
@@ -72,7 +73,7 @@ def delete_session(session: str) -> None:
 
 
 def _archive() -> Archive:
-    return Archive(state_dir(environment()) / "sessions")
+    return Archive(state_dir(os.environ) / "sessions")
 
 
 def _state(entry: Entry) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,6 @@ from typing import Any
 from rich.table import Table
 
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.config import SETTINGS, keep_setting, load
 from agent_core.errors import ConfigError, UsageError
@@ -18,7 +18,7 @@ from agent_core.tools.mcp.settings import read_servers
 
 
 def show_config(workspace: Path, *, json: bool) -> None:
-    loaded = load(workspace=workspace.resolve(), env=environment())
+    loaded = load(workspace=workspace.resolve(), env=os.environ)
     rows = [(setting, getattr(loaded.settings, setting.field), loaded.origins[setting.field]) for setting in SETTINGS]
     if json:
         lines = JsonLines()
@@ -54,7 +54,7 @@ def _servers(tables: Mapping[str, Any]) -> dict[str, str]:
 def trust_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"no such folder: {folder}")
-    env = environment()
+    env = os.environ
     trusted = load(env=env).settings.trusted
     keep_setting(env, "trusted", tuple(dict.fromkeys((*trusted, str(folder.resolve())))))
     make_console().print(f"{folder.resolve()} is trusted.", highlight=False, soft_wrap=True)

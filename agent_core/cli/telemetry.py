@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 from agent_core.cli.keys import read_secret
-from agent_core.cli.manage import environment
 from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock
 from agent_core.config import keep_setting, load, state_dir
@@ -25,7 +25,7 @@ def export_events(
     try:
         with output.open("wb") if output is not None else nullcontext(sys.stdout.buffer) as out:
             now_ns = SystemClock().wall_ns()
-            states = state_dir(environment())
+            states = state_dir(os.environ)
             done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)
     except OSError as error:
         raise UsageError(f"cannot write {output or 'to standard output'}: {error.strerror}") from None
@@ -36,7 +36,7 @@ def export_events(
 def join_hub(url: str) -> None:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url[:100]!r} is no URL", hint="loopline hub join https://hub.example < token-file")
-    env = environment()
+    env = os.environ
     keys = Keys(env)
     keys.set("hub", read_secret(f"token of {url}"))
     keep_setting(env, "hub.url", url.rstrip("/"))
@@ -44,7 +44,7 @@ def join_hub(url: str) -> None:
 
 
 def leave_hub() -> None:
-    env = environment()
+    env = os.environ
     keep_setting(env, "hub.url", None)
     Keys(env).remove("hub")
     make_console().print("Nothing is pushed any more.")
@@ -52,7 +52,7 @@ def leave_hub() -> None:
 
 def hub_state() -> int:
     """0 if the hub takes our token, 1 if not, 2 if none is joined."""
-    env = environment()
+    env = os.environ
     url, token = load(env=env).settings.hub_url, Keys(env).get("hub")
     console = make_console()
     if not url or not token:

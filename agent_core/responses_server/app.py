@@ -17,6 +17,7 @@ from starlette.routing import Route, WebSocketRoute
 from agent_core.clock import Clock, SystemClock
 from agent_core.errors import EngineError, StateError
 from agent_core.protocol.server_connection import Policy
+from agent_core.responses_server.admission.guard import Guard
 from agent_core.responses_server.admission.limits import Limits
 from agent_core.responses_server.conversation.sealing import Sealer
 from agent_core.responses_server.engines.registry import build_registry
@@ -35,7 +36,7 @@ from agent_core.responses_server.screening.injection import InjectionScreen
 from agent_core.responses_server.screening.media import MediaScreen
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import ServeSettings
-from agent_core.responses_server.shells.auth import AuthMiddleware, Guard
+from agent_core.responses_server.shells.auth import AuthMiddleware
 from agent_core.responses_server.shells.http.context import Contexts
 from agent_core.responses_server.shells.http.exchange import ResponsesEndpoint
 from agent_core.responses_server.shells.http.metrics import Metrics
@@ -43,7 +44,7 @@ from agent_core.responses_server.shells.http.probes import Probes
 from agent_core.responses_server.shells.http.replies import as_json
 from agent_core.responses_server.shells.http.stored import StoredResponses
 from agent_core.responses_server.shells.websocket import WebSocketEndpoint
-from agent_core.responses_server.state.retention import Retention
+from agent_core.responses_server.state.retention import Bounds, Retention
 from agent_core.responses_server.store.factory import make_store
 from agent_core.telemetry.emitter import Emitter, NullSink, Sink
 from agent_core.telemetry.journal.sink import JournalSink
@@ -104,7 +105,7 @@ def build_service(
         limits=limits,
         guard=Guard(settings.api_keys, (settings.host, "localhost", *settings.allowed_hosts)),
         counters=counters,
-        retention=Retention(settings.bounds(), lambda: clock.mono_ns() / 1e9),
+        retention=Retention(_bounds(settings), lambda: clock.mono_ns() / 1e9),
     )
 
 
@@ -216,3 +217,8 @@ async def _close(service: Service) -> None:
         await pipeline.store.close()
         pipeline.renderer.close()
         service.retention.close()
+
+
+def _bounds(settings: ServeSettings) -> Bounds:
+    """Of what lanes remember."""
+    return Bounds(settings.state_heads, settings.state_mb * 1024 * 1024, settings.state_minutes * 60)

@@ -10,6 +10,7 @@ from typing import Protocol
 from agent_core.clock import Clock
 from agent_core.errors import EngineError, LooplineError, StateError
 from agent_core.protocol.server_connection import Policy
+from agent_core.responses_server.admission.guard import Guard
 from agent_core.responses_server.admission.in_flight import InFlight
 from agent_core.responses_server.admission.limits import Limits
 from agent_core.responses_server.engines.registry import EngineRegistry
@@ -17,7 +18,6 @@ from agent_core.responses_server.metrics.counters import Counters
 from agent_core.responses_server.pipeline.respond import Pipeline
 from agent_core.responses_server.pipeline.routing import Router
 from agent_core.responses_server.settings import ServeSettings
-from agent_core.responses_server.shells.auth import Guard
 from agent_core.responses_server.state.retention import Retention
 
 log = logging.getLogger(__name__)

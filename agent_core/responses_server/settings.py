@@ -12,7 +12,6 @@ from typing import Any, Literal
 import msgspec
 
 from agent_core.errors import ConfigError
-from agent_core.responses_server.state.retention import Bounds
 
 FEATURES: Mapping[str, str] = {
     "state": "what a lane remembers; without it an id is looked up in the store",
@@ -131,10 +130,6 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise ConfigError("serve", "state-mb", "bounds of 0 or more")
         if self.keepalive_s < 0:
             raise ConfigError("serve", "keepalive-s", "0 or more", got=str(self.keepalive_s))
-
-    def bounds(self) -> Bounds:
-        """Of what lanes remember."""
-        return Bounds(self.state_heads, self.state_mb * 1024 * 1024, self.state_minutes * 60)
 
     def __repr__(self) -> str:
         """Without what may hold keys."""

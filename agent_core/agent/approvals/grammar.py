@@ -12,7 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node as Node
+    from tree_sitter import Parser
 
 MAX_CHARACTERS = 100_000
 MAX_DEPTH = 60

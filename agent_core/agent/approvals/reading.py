@@ -19,7 +19,7 @@ from agent_core.agent.approvals.grammar import Unreadable, parse
 from agent_core.agent.approvals.words import JOINED_LINES, NOT_UNDERSTOOD, SUBSTITUTION, WORDS, Word, WordReader
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from agent_core.agent.approvals.grammar import Node
 
 COMPOUND = "a compound statement"
 FUNCTION = "a function definition"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from agent_core.agent.approvals.grammar import Node
 
 SUBSTITUTION = "command substitution"
 PROCESS_SUBSTITUTION = "process substitution"

@@ -6,6 +6,7 @@ Raises WireError with the path of the field. A tool output must answer a call of
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -23,7 +24,6 @@ from agent_core.responses_server.request.configuration import UNCHANGED, Configu
 from agent_core.responses_server.request.options import Settings, check_text_format, read_settings
 from agent_core.responses_server.request.toolset import MAX_BROUGHT, ToolSet, ToolSets, joined, tools_in
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
-from agent_core.responses_server.state.chain import Remembered
 from agent_core.wire.bounds import MAX_REFERENCES, require_few
 from agent_core.wire.codec import present
 from agent_core.wire.items import (
@@ -81,6 +81,17 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     compact_now: bool
 
 
+class Parent(Protocol):
+    """What is read of the state that a request continues."""
+
+    @property
+    def context(self) -> Context: ...
+    @property
+    def extra(self) -> tuple[EngineTool, ...]: ...
+    @property
+    def update(self) -> Configuration: ...
+
+
 class Validator:
     """`validated_items` counts items that were read strictly. `known_tools` False parses tools anew in each call."""
 
@@ -115,7 +126,7 @@ class Validator:
         at_once(_check_outputs(new.items, context))
         return new
 
-    def check(self, create: ResponseCreate, parent: Remembered | None, given: Given) -> Slices[Checked]:
+    def check(self, create: ResponseCreate, parent: Parent | None, given: Given) -> Slices[Checked]:
         """Judge the new parts of `create` against the context it continues. Raises WireError."""
         settings = read_settings(create)
         tools = self.tool_sets.read(bytes(create.tools) if present(create.tools) else b"")

@@ -18,12 +18,13 @@ import pytest
 from agent_core.protocol import lanes, server_connection, steering
 from agent_core.protocol.lanes import Lanes, Limits, Outcome, Relation
 from agent_core.protocol.server_connection import Input, ServerConnection, State
+from agent_core.responses_server.admission import guard
 from agent_core.responses_server.output.event_builder import Frame, Ladder
 from agent_core.responses_server.pipeline import respond, sampling, steps
 from agent_core.responses_server.pipeline.intake import Intake
 from agent_core.responses_server.request import options, toolset, validation
 from agent_core.responses_server.screening.credentials import CredentialScreen
-from agent_core.responses_server.shells import auth, websocket
+from agent_core.responses_server.shells import websocket
 from agent_core.responses_server.shells.http import exchange, stored
 from agent_core.responses_server.shells.websocket import WebSocketEndpoint
 from agent_core.responses_server.state.retention import Retention
@@ -221,8 +222,8 @@ async def _nothing(*_: Any) -> None:
 
 
 BREAKS: dict[str, Callable[[], None]] = {
-    "ws.auth": lambda: setattr(auth.Guard, "key_name", lambda self, header: "anyone"),
-    "ws.host": lambda: setattr(auth.Guard, "host_allowed", lambda self, header: True),
+    "ws.auth": lambda: setattr(guard.Guard, "key_name", lambda self, header: "anyone"),
+    "ws.host": lambda: setattr(guard.Guard, "host_allowed", lambda self, header: True),
     "ws.off": _upgrade_says_404,
     "ws.binary": lambda: setattr(websocket._Connection, "_bad_frame", lambda self, error: []),
     "ws.size": lambda: setattr(websocket, "MAX_FRAME_BYTES", 2**40),

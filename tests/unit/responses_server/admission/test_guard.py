@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from agent_core.responses_server.admission.guard import Guard
 from agent_core.responses_server.settings import ApiKey
-from agent_core.responses_server.shells.auth import Guard
 
 GUARD = Guard([ApiKey("one", "k-1"), ApiKey("two", "schlüssel")], ["127.0.0.1", "localhost", "Box.Example", "::1"])
 
