@@ -141,6 +141,9 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     `offered`: all tools of the conversation, whatever `tool_choice` leaves of them; a model that is shown these sees
     the same beginning in every call. `cache_key`: calls with the same one probably share a beginning; None if it was
     not given. `top_logprobs`: how many alternatives to tell with each token's log probability, None for none of all.
+
+    `spent`: counts so far. An engine that knows them puts them here as it goes on, for a response that ends before its
+    `Finish`; what is None the service counts by what was said.
     """
 
     response_id: str
@@ -164,6 +167,7 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     offered: Sequence[EngineTool] = ()
     cache_key: str | None = None
     top_logprobs: int | None = None
+    spent: Finish = Finish()
 
 
 class Engine(Protocol):

@@ -68,11 +68,12 @@ class Ladder:
         self._open: OpenItem | None = None
         self.items: list[Any] = []
         """Closed output items, typed."""
+        self._dropped: list[Any] = []
 
     @property
-    def sent(self) -> int:
-        """Events so far: about the tokens that were said, and the few events round them."""
-        return self._sequence
+    def unfinished(self) -> list[Any]:
+        """What was begun and did not end: it is in no output, but it was produced."""
+        return [*self._dropped, *([self._open.done("incomplete")] if self._open is not None else [])]
 
     def created(self) -> Frame:
         return self._lifecycle(ResponseCreated)
@@ -127,7 +128,7 @@ class Ladder:
     def finish_items(self, *, cut: bool) -> list[Frame]:
         """Close what is open at the end. `cut`: a limit ended it; a half call is dropped, as nobody may run it."""
         if cut and isinstance(self._open, OpenCall):
-            self._open = None
+            self._drop()
             return []
         return self.close_item("incomplete" if cut else "completed")
 
@@ -189,8 +190,11 @@ class Ladder:
         self.response.output.append(raw)
         return frame
 
+    def _drop(self) -> None:
+        self._dropped, self._open = self.unfinished, None
+
     def _settle(self, status: str, usage: Usage | None) -> None:
-        self._open = None
+        self._drop()
         self.response.status, self.response.usage = status, usage
 
     def _opened(self, kind: type[Any]) -> Any:

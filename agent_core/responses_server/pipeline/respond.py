@@ -12,13 +12,15 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import msgspec
+
 from agent_core.clock import Clock
 from agent_core.errors import ConnectionLost, EngineError, LooplineError, ServiceError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation
 from agent_core.protocol.server_connection import LIMIT_CODE
 from agent_core.responses_server.conversation.item_ids import maker
 from agent_core.responses_server.conversation.sealing import Sealer
-from agent_core.responses_server.engine import Finish, WarmingEngine
+from agent_core.responses_server.engine import EngineRequest, Finish, WarmingEngine
 from agent_core.responses_server.ledger.port import STATUSES, Intent, Status
 from agent_core.responses_server.output.accounting import usage_of
 from agent_core.responses_server.output.echo import echo
@@ -85,7 +87,7 @@ class Pipeline:
         except asyncio.CancelledError:
             run.forget_engine_memory()
             if call.stop not in ("cancelled", "expired"):
-                run.abandoned()
+                await run.abandoned()
                 raise
             task = asyncio.current_task()
             if task is not None:
@@ -93,7 +95,7 @@ class Pipeline:
             await run.stopped()
         except ConnectionLost:
             run.forget_engine_memory()
-            run.abandoned()
+            await run.abandoned()
             raise
         except LooplineError as error:
             run.forget_engine_memory()
@@ -117,6 +119,7 @@ class _Run:
         self._checked: Checked | None = None
         self._calling: Calling | None = None
         self._intent: Intent | None = None
+        self._request: EngineRequest | None = None
         self._digest_tokens = 0
         self._joined = 0
         self._own_tokens = False
@@ -187,14 +190,22 @@ class _Run:
         pause_s = error.retry_after_s if isinstance(error, ServiceError | EngineError) else None
         await self._end(ladder, lambda: ladder.failed(error.code, error.message, usage, pause_s), Outcome.FAILED)
 
-    def abandoned(self) -> None:
-        """Nobody is there to be told; what was created is still settled."""
+    async def abandoned(self) -> None:
+        """Nobody is there to be told; what was created and produced is still settled.
+
+        Called while the task is being cancelled: it waits for nothing but the counting of what was said.
+        """
         ladder = self._call.ladder
-        if ladder is not None and not self._ended:
-            self._ended = True
-            settlement, bill, prompt = self._parts.settlement, self._bill(ladder, "abandoned"), self._intake.prompt
-            settlement.charge(bill, at_least=(prompt.estimate if prompt is not None else 0) + ladder.sent)
-            settlement.start(bill)
+        if ladder is None or self._ended:
+            return
+        self._ended = True
+        try:
+            ladder.response.usage = await self._partial_usage(ladder)
+        except asyncio.CancelledError:
+            log.warning("a response was given up before its tokens were counted")
+        bill, settlement = self._bill(ladder, "abandoned"), self._parts.settlement
+        settlement.charge(bill)
+        settlement.start(bill)
 
     def forget_engine_memory(self) -> None:
         """What an engine noted during a call that did not end is no longer a cache of the lane's items."""
@@ -245,7 +256,7 @@ class _Run:
         """Sample, or for a warm-up prepare only."""
         create, settings, prompt = self._call.create, checked.settings, self._intake.prompt
         assert prompt is not None
-        request = engine_request(self._call, route, calling, checked, prompt, memory)
+        self._request = request = engine_request(self._call, route, calling, checked, prompt, memory)
         if not settings.generate:
             return await route.engine.warm(request) if isinstance(route.engine, WarmingEngine) else Finish()
         budget = Budget(None if self._own_tokens else create.max_output_tokens, self._parts.tokenizer)
@@ -360,19 +371,30 @@ class _Run:
         )
 
     async def _partial_usage(self, ladder: Ladder) -> Usage | None:
-        """Of a response that did not end by itself; None if it was not rendered."""
-        prompt = await self._intake.rendered_by_now()
+        """Of a response that did not end by itself, by what it had said; None if nothing was looked at yet.
+
+        Where the input is still being rendered, its tokens are an estimate.
+        """
+        prompt = await self._intake.rendered_by_now() or self._intake.prompt
         if prompt is None:
             return None
         rendered = await self._parts.renderer.items(_said(ladder)[self._joined :])
-        return await self._usage(prompt, ladder, rendered, Finish())
+        spent = self._request.spent if self._request is not None else Finish()
+        if not prompt.rendered and spent.input_tokens is None:
+            spent = msgspec.structs.replace(spent, input_tokens=prompt.estimate)
+        return await self._usage(prompt, ladder, rendered, spent)
 
     async def _usage(self, prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
-        """`rendered`: what was said last; what was said in earlier rounds of a rollout is in the prompt by now."""
-        said = _said(ladder)
+        """`rendered`: what was said last; what was said in earlier rounds of a rollout is in the prompt by now.
+
+        What did not end counts as well: it was produced.
+        """
+        said = [*_said(ladder), *ladder.unfinished]
         counts = rendered.text_tokens
         if self._joined:
             counts = [*(await self._parts.renderer.items(said[: self._joined])).text_tokens, *counts]
+        if ladder.unfinished:
+            counts = [*counts, *(await self._parts.renderer.items(ladder.unfinished)).text_tokens]
         return usage_of(
             finish,
             rendered=prompt.size,

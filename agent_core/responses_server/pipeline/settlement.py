@@ -97,13 +97,10 @@ class Settlement:
         """A request was answered by an error before it was admitted."""
         self._counters.refused(code)
 
-    def charge(self, bill: Bill, *, at_least: int = 0) -> None:
-        """What the client's next request must find done. Call it before the terminal frame leaves.
-
-        `at_least`: tokens that a response without usage is taken for; who leaves early does not go free.
-        """
-        tokens = bill.usage.total_tokens if bill.usage is not None else at_least
-        self._limits.charge(bill.intent.key, tokens)
+    def charge(self, bill: Bill) -> None:
+        """What the client's next request must find done. Call it before the terminal frame leaves."""
+        if bill.usage is not None:
+            self._limits.charge(bill.intent.key, bill.usage.total_tokens)
 
     def start(self, bill: Bill) -> None:
         """Settle in the background."""

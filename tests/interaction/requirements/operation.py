@@ -22,5 +22,6 @@ RULES = (
     ),
     Rule("peers.slow", OURS, "Half-sent heads and bodies end at a time limit, and so do readers that never read."),
     Rule("peers.wrong_keys", OURS, "Wrong keys are limited by peer; a right one is let in."),
+    Rule("usage.unfinished", OURS, "What was said before a cancel, a disconnect or a failure is counted everywhere."),
     Rule("bench.true", OURS, "The benchmark's roles do what their figures say."),
 )

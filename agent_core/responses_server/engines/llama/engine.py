@@ -70,9 +70,11 @@ class LlamaEngine:
             body["n_predict"] = min(room, request.max_output_tokens or self._settings.max_output_tokens)
             reader = Reader(prompt.form, prompt.tools, thinking=prompt.thinking)
             said, told = _Said(), LogprobTeller(request.top_logprobs)
+            request.spent = said.so_far(len(tokens))
             async with aclosing(model.host.complete(body)) as chunks:
                 async for chunk in chunks:
                     said.take(chunk, thinking=reader.is_thinking)
+                    request.spent = said.so_far(len(tokens))
                     for delta in told.with_logprobs(reader.feed(chunk.content), chunk):
                         yield delta
             for delta in reader.finish():
@@ -202,6 +204,16 @@ class _Said:
         ending = model.ends.get(end) if end is not None else None
         if end is not None and ending is not None:
             lane.transcript.append(ending, [end])
+
+    def so_far(self, input_tokens: int) -> Finish:
+        """The counts while it goes on."""
+        timings = self._last.timings
+        return Finish(
+            input_tokens=input_tokens,
+            cached_tokens=timings.cache_n if timings is not None else None,
+            output_tokens=len(self._tokens),
+            reasoning_tokens=self._reasoning,
+        )
 
     def finish(self, input_tokens: int, *, complete: bool) -> Finish:
         timings = self._last.timings
