@@ -47,6 +47,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     trusted: tuple[str, ...] = ()
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     sandbox: SandboxChoice = "auto"
     sandbox_network: bool = False
     sandbox_visible: tuple[str, ...] = ()
@@ -90,6 +92,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """Turns a TOML value or a variable's text into the field's type; raises ValueError where it can't."""
     env: str | None = None
     workspace: bool = False
+    adds: bool = False
+    """A list that a workspace can make longer, and not shorter."""
     flag: str | None = None
     """The option that sets it; None: `--` and the key."""
 
@@ -196,8 +200,14 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a list of paths", doc="Secret files or folders that commands in the sandbox may read."),
     Setting(key="checkpoints.mb", field="checkpoint_mb", parse=_count,
             expected="a whole number, 0 or more", doc="Megabytes kept on disk for undoing turns. 0: no undo."),
-    Setting(key="deny", field="deny", parse=_texts, workspace=True,
+    Setting(key="deny", field="deny", parse=_texts, workspace=True, adds=True,
             expected="a list of command patterns", doc="Commands that are always denied."),
+    Setting(key="guarded", field="guarded", parse=_texts, workspace=True, adds=True,
+            expected="a list of names or paths, with * and ?",
+            doc="Files that run by themselves, beside .git, .envrc, .vscode, …: closed to commands, edits ask."),
+    Setting(key="environment", field="environment", parse=_texts,
+            expected="a list of names of variables, with * and ?",
+            doc="Variables that commands see beside those that programs need; keys only by their full name."),
     Setting(key="hub.url", field="hub_url", env="LOOPLINE_HUB_URL", parse=_url,
             expected="a URL that starts with http:// or https://", doc="Team hub that telemetry is pushed to."),
     Setting(key="telemetry.content", field="telemetry_content", parse=_switch,
@@ -320,6 +330,8 @@ def load(
         except (ValueError, TypeError):
             key = "" if layer == "flag" else setting.key
             raise ConfigError(where, key, setting.expected, got=_shown(value)) from None
+        if setting.adds and layer == "workspace":
+            parsed = tuple(dict.fromkeys((*values.get(setting.field, ()), *parsed)))
         values[setting.field] = parsed
         origins[setting.field] = Origin(layer, where)
 

@@ -296,6 +296,7 @@ class Session:
                 approvals=parts.approvals,
                 clock=parts.clock,
                 observer=parts.observer,
+                workspace=parts.workspace,
                 checkpoints=parts.checkpoints,
             ),
             context=parts.context,

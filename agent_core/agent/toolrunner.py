@@ -12,17 +12,19 @@ from typing import Any
 import msgspec
 
 from agent_core.agent.approvals.pending import Answer, PendingApprovals
-from agent_core.agent.approvals.policy import shown, subject_of
+from agent_core.agent.approvals.policy import shown, subject_of, targets_of
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.tools.port import Kind, ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
+from agent_core.tools.workspace.workspace import Workspace
 from agent_core.turns import events as told
 from agent_core.turns.approval import Approval
 from agent_core.turns.events import Observer
 
+NOBODY = "nobody can approve this here; run with `--approve auto`, or in a terminal"
 MAX_LEFT_LINES = 50
 """Lines of a cancelled tool's output that are kept."""
 
@@ -40,9 +42,10 @@ class ToolRunner:
         approvals: PendingApprovals,
         clock: Clock,
         observer: Observer,
+        workspace: Workspace,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        self._checkpoints = checkpoints
+        self._checkpoints, self._workspace = checkpoints, workspace
         self._ids = {"session_id": session_id, "turn_id": turn_id}
         self._toolbox, self._terms, self._approvals = toolbox, terms, approvals
         self._clock, self._tell = clock, observer
@@ -59,7 +62,8 @@ class ToolRunner:
         result = ToolResult(output="cancelled", status="cancelled")
         try:
             async with self._checkpoint(call):
-                result = await self._toolbox.run(call.name, call.arguments, self._context(call))
+                with self._workspace.permitting(self._targets(call)):
+                    result = await self._toolbox.run(call.name, call.arguments, self._context(call))
         finally:
             self._finished(call, result, started_ns)
         return result
@@ -69,6 +73,15 @@ class ToolRunner:
         if self._checkpoints is None or self.kinds.get(call.name) not in ("command", "mcp"):
             return nullcontext()
         return self._checkpoints.command()
+
+    def _targets(self, call: Call) -> list[str]:
+        """What an editing tool would write; by now nobody is against it."""
+        return targets_of(call.name, _object(call.arguments)) if self.kinds.get(call.name) == "edit" else []
+
+    def _guarded(self, call: Call) -> str:
+        """What of a call's targets runs by itself, and why; "" if none does."""
+        found = {entry.relative: entry.why for path in self._targets(call) if (entry := self._workspace.guarded(path))}
+        return "; ".join(f"{path}: {why}" for path, why in found.items())
 
     def left_by(self, call: Call) -> str:
         """What is to be told of a call that was cancelled while it ran; "" if it said nothing."""
@@ -115,7 +128,8 @@ class ToolRunner:
         if kind is None:
             return None  # an unknown tool has no effect; the toolbox answers it with what exists
         subject = subject_of(call.name, _object(call.arguments))
-        verdict = self._terms.policy.decide(kind, call.name, subject)
+        guarded = self._guarded(call)
+        verdict = self._terms.policy.decide(kind, call.name, subject, guarded)
         if verdict.outcome == "allow":
             return None
         if verdict.outcome == "deny":
@@ -132,7 +146,7 @@ class ToolRunner:
         )
         decision = (await self._ask(approval)).decision
         if decision is None:
-            return _denied("nobody can approve this here; run with `--approve auto`, or in a terminal")
+            return _denied(f"nobody can approve this here, and it asks each time: {guarded}" if guarded else NOBODY)
         if decision == "always":
             self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")

@@ -49,6 +49,7 @@ from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox.sandbox import Found, Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
+from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
 from agent_core.turns.events import Notice, Observer, SessionOpened, nobody_looks
 
@@ -136,7 +137,7 @@ async def host_session(
         stack.callback(lock.release)
         history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
         stack.callback(history.close)
-        workspace = Workspace(roots, documents=documents)
+        workspace = Workspace(roots, documents=documents, guards=GuardRules(settings.guarded))
         store = Store(states / "checkpoints", session_id, settings.checkpoint_mb * 1_000_000)
         stack.callback(store.close)
         trusted = str(roots[0]) in settings.trusted

@@ -14,6 +14,7 @@ from typing import Any
 from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.sandbox.sandbox import Found, Sandbox
 from agent_core.tools.standard import standard_toolbox
+from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
 
 BIN = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
@@ -34,15 +35,18 @@ class Bench:
         sandbox: Found | None = None,
         network: bool = False,
         visible: tuple[str, ...] = (),
+        background: bool = False,
+        guarded: tuple[str, ...] = (),
     ) -> None:
         self.root = roots[0]
-        self.workspace = Workspace(roots, documents=documents)
+        self.workspace = Workspace(roots, documents=documents, guards=GuardRules(guarded))
         self.box = standard_toolbox(
             self.workspace,
             python=python,
             environment=BIN if environment is None else environment,
             trusted=trusted,
             use_venv=use_venv,
+            background=background,
             sandbox=None
             if sandbox is None
             else Sandbox(sandbox, self.workspace, environment or BIN, network=network, visible=visible),

@@ -32,6 +32,8 @@ from agent_core.agent.approvals.rules import (
 )
 from agent_core.agent.approvals.words import Word
 from agent_core.config import Approve
+from agent_core.errors import ToolError
+from agent_core.tools.files.patch_format import read_patch
 from agent_core.tools.mcp.names import server_of
 from agent_core.tools.port import Kind
 from agent_core.turns.approval import Approval, Decision
@@ -82,6 +84,18 @@ def subject_of(name: str, arguments: Mapping[str, Any]) -> str:
     return str(value).strip() or name
 
 
+def targets_of(name: str, arguments: Mapping[str, Any]) -> list[str]:
+    """The paths that an editing tool would write, as given; none where the tool itself will refuse them."""
+    if name != "patch":
+        path = arguments.get("path")
+        return [path] if isinstance(path, str) else []
+    try:
+        sections = read_patch(str(arguments.get("patch", "")))
+    except ToolError:
+        return []
+    return [path for section in sections for path in (section.path, section.move_to) if path is not None]
+
+
 def shown(name: str, subject: str) -> str:
     """The subject as a person is asked; of a foreign tool's arguments only so much as can be read."""
     if server_of(name) is None or len(subject) <= MAX_SHOWN:
@@ -121,14 +135,18 @@ class Policy:
         self._roots, self._inside = tuple(roots), inside
         self._grants = grants or Grants()
 
-    def decide(self, kind: Kind, name: str, subject: str) -> Verdict:
-        """Never asks by itself, and changes nothing."""
+    def decide(self, kind: Kind, name: str, subject: str, guarded: str = "") -> Verdict:
+        """Never asks by itself, and changes nothing. `guarded` says what of the subject runs by itself, and why: that
+        is asked each time, also where nothing else is."""
         line = command_line_of(subject) if name == "shell" else None
         if (rule := self._denied(name, subject, line)) is not None:
             return Verdict("deny", f"deny rule {rule.pattern!r}")
         own, whose = self._own(kind, name)
         if own == "never":
             return Verdict("deny", f"{whose} is never allowed")
+        if guarded:
+            never = self._approve == "never"
+            return Verdict("deny", f"approve=never: {guarded}") if never else Verdict("ask", guarded, always=False)
         if name == "process" and subject == name:
             return Verdict("allow", "reading and stopping what was allowed to run")
         if own == "auto" or self._approve == "auto":

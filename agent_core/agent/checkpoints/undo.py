@@ -2,7 +2,8 @@
 
 Newest change first; each text is merged in three ways (after the agent, as it is now, before the agent). Where both
 touched the same lines ours to keep is what is there now, and the place is listed. Each file is read again afterwards:
-only what has the expected bytes counts as restored. Undoing is recorded like a turn, so it can be undone too.
+only what has the expected bytes counts as restored. Undoing is recorded like a turn, so it can be undone too. A guarded
+file, which runs by itself, is brought back exactly as it was or not at all: nothing is merged into it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ SAME_LINES = "these lines changed since and were left as they are"
 NOT_KEPT = "its earlier content was not kept"
 NO_ROOT = "its folder is not in the workspace any more"
 OTHER_MODE = "its permissions changed since and were left as they are"
+GUARDED = "it runs by itself, and it changed since: nothing is mixed into it"
 NOT_RESTORED = "it could not be verified after it was written"
 
 
@@ -73,7 +75,8 @@ async def undo(checkpoints: Checkpoints, workspace: Workspace, turn: str, undo_i
     with checkpoints.recording(undo_id):
         for step, origin in reversed(_net(checkpoints.steps(turn))):
             try:
-                await work.take_back(step, origin)
+                with workspace.permitting([f"{each.root}/{each.path}" for each in (step, origin) if each]):
+                    await work.take_back(step, origin)
             except ToolError as error:
                 work.conflict(step, CHANGED if error.code == "changed" else error.message)
         for root, path in checkpoints.folders(turn):
@@ -183,6 +186,9 @@ class _Undoing:
         before = self._content(origin.before)
         if _digest(now.data) == step.after.digest:
             data = before if before is not None else now.data
+        elif self._workspace.guards.find(target.relative) is not None:
+            self.conflict(origin, GUARDED)
+            return
         elif before is None or (merged := self._merged(now, step.after, before)) is None:
             self.conflict(step, CHANGED)
             return
@@ -222,6 +228,9 @@ class _Undoing:
             self.conflict(step, NOT_KEPT)
             return
         if digest != step.after.digest:
+            if self._workspace.guards.find(at.relative) is not None:
+                self.conflict(step, GUARDED)
+                return
             merged = self._merged(now, step.after, data)
             if merged is None:
                 self.conflict(step, CHANGED)

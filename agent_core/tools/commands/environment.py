@@ -42,13 +42,16 @@ def command_environment(
 ) -> dict[str, str]:
     """`base` for a command of the agent: no secrets but those in `keep`, no pager, no colours, no prompts."""
     found = {**without_secrets(base, keep), **_STEADY}
-    if not trusted:
-        count = int(found.get("GIT_CONFIG_COUNT", "0") or "0")
-        for offset, (key, value) in enumerate(_UNTRUSTED_GIT.items()):
-            found[f"GIT_CONFIG_KEY_{count + offset}"] = key
-            found[f"GIT_CONFIG_VALUE_{count + offset}"] = value
-        found["GIT_CONFIG_COUNT"] = str(count + len(_UNTRUSTED_GIT))
-    return found
+    return found if trusted else with_git_settings(found, _UNTRUSTED_GIT)
+
+
+def with_git_settings(environment: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
+    """`environment` with settings of git that win over those of all files, beside those that are in it."""
+    found = dict(environment)
+    count = int(found.get("GIT_CONFIG_COUNT", "0") or "0")
+    for number, (key, value) in enumerate(settings.items(), count):
+        found[f"GIT_CONFIG_KEY_{number}"], found[f"GIT_CONFIG_VALUE_{number}"] = key, value
+    return {**found, "GIT_CONFIG_COUNT": str(count + len(settings))}
 
 
 def find_interpreter(root: Path, *, setting: str | None, environment: Mapping[str, str], use_venv: bool) -> Interpreter:

@@ -6,7 +6,7 @@ Owns one task per handle, from its start until the command and all its processes
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -23,9 +23,9 @@ MAX_WAIT_S = 60
 class _Handle:
     """One background command. `state` is what a person would call it."""
 
-    def __init__(self, name: str, title: str, running: Running) -> None:
+    def __init__(self, name: str, title: str, running: Running, settle: Callable[[], list[str]]) -> None:
         self.name, self.title = name, title
-        self.running = running
+        self.running, self._settle = running, settle
         self.task = asyncio.ensure_future(self._watch())
         self.exit_code: int | None = None
         self.rest = ""
@@ -41,6 +41,7 @@ class _Handle:
             self.rest = self.running.take()
             self.exit_code = self.running.outcome().exit_code
             self.running.close()
+            self.rest = "\n".join((*([self.rest] if self.rest else []), *(f"[{line}]" for line in self._settle())))
 
     @property
     def state(self) -> str:
@@ -78,7 +79,7 @@ class Handles:
                 f"{len(running)} processes are running already; stop one of {', '.join(running)}", code="many"
             )
         name = f"p{len(self._handles) + 1}"
-        self._handles[name] = _Handle(name, title, self._processes.start(command))
+        self._handles[name] = _Handle(name, title, self._processes.start(command), self._processes.settle)
         return ToolResult(output=f"started {name}", summary=f"{name}: {title}", data={"id": name, "exit_code": None})
 
     def get(self, name: str) -> _Handle:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+import msgspec
+
 from agent_core.tools.commands.process_family import kill_marked
 from agent_core.tools.commands.running import KILL_PAUSE_S, KILL_ROUNDS, Command, Outcome, Running
 from agent_core.tools.commands.scratch import Scratch, open_scratch
@@ -22,6 +24,9 @@ class Confinement(Protocol):
 
     def wrap(self, command: Command) -> Command:
         """The same command, confined."""
+
+    def settle(self) -> list[str]:
+        """A command is over and gone: what is to be told of what it left."""
 
     def scratch(self) -> AbstractContextManager[Scratch]:
         """A fresh folder that confined commands may write."""
@@ -41,18 +46,28 @@ class Processes:
         try:
             await running.wait()
             await running.settle()
-            return running.outcome()
+            outcome = running.outcome()
         except asyncio.CancelledError:
             await running.end()
             raise
         finally:
             running.close()
+            told = self.settle()
+        return msgspec.structs.replace(outcome, told=tuple(told))
+
+    def settle(self) -> list[str]:
+        """To be called once for each command that was started, when it is gone; what is to be told of it."""
+        return self._confinement.settle() if self._confinement is not None else []
 
     def start(self, command: Command, progress: Callable[[str], None] = lambda line: None) -> Running:
-        """A command that goes on by itself; the caller ends and closes it."""
+        """A command that goes on by itself; the caller ends and closes it, and calls `settle`."""
         self._count += 1
         confined = command if self._confinement is None else self._confinement.wrap(command)
-        return Running(confined, f"{self._mark}.{self._count}", progress)
+        try:
+            return Running(confined, f"{self._mark}.{self._count}", progress)
+        except BaseException:
+            self.settle()
+            raise
 
     def scratch(self) -> AbstractContextManager[Scratch]:
         """A fresh folder for what a command reports beside its output."""

@@ -57,6 +57,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     """True: `Running.write` feeds the command, and its input stays open."""
     wrapper: str = ""
     """The program that confines the command; its own processes are not worth telling."""
+    screen: bytes = b""
+    """A filter of system calls that the wrapper is handed: as an open file, with `--seccomp` before its first `--`."""
     raw: bool = False
     """True: the bytes as printed are wanted, `Outcome.raw`, and no text."""
 
@@ -76,6 +78,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     ended: tuple[str, ...] = ()
     survivors: tuple[int, ...] = ()
     raw: bytes = b""
+    told: tuple[str, ...] = ()
+    """Lines about what the command left that was set aside."""
 
 
 class Running:
@@ -304,11 +308,29 @@ def _input(command: Command) -> Iterator[int | IO[bytes]]:
         yield file
 
 
+@contextmanager
+def _screened(command: Command) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """The arguments, and what is handed to the child."""
+    argv = list(command.argv)
+    if not command.screen:
+        yield argv, ()
+        return
+    handle = os.memfd_create("screen", os.MFD_CLOEXEC)
+    try:
+        os.write(handle, command.screen)
+        os.lseek(handle, 0, os.SEEK_SET)
+        at = argv.index("--")
+        yield [*argv[:at], "--seccomp", str(handle), *argv[at:]], (handle,)
+    finally:
+        os.close(handle)
+
+
 def _start(command: Command, mark: str, writer: int) -> subprocess.Popen[bytes]:
     try:
-        with _input(command) as stdin:
+        with _input(command) as stdin, _screened(command) as (argv, handed):
             return launch.popen(
-                command.argv,
+                argv,
+                pass_fds=handed,
                 environment={**command.environment, MARK: mark},
                 cwd=command.cwd,
                 stdin=stdin,

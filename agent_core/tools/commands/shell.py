@@ -78,6 +78,7 @@ def _result(outcome: Outcome, timeout_s: int) -> ToolResult:
         lines.append(f"[ended with the command: {'; '.join(outcome.ended[:10])}]")
     if outcome.survivors:
         lines.append(f"[could not be ended: processes {', '.join(map(str, outcome.survivors))}]")
+    lines += [f"[{line}]" for line in outcome.told]
     last, status = _verdict(outcome, timeout_s)
     lines.append(last)
     return ToolResult(

@@ -21,32 +21,41 @@ from typing import Literal
 import msgspec
 
 from agent_core import launch
+from agent_core.config import state_dir
+from agent_core.tools.commands.environment import with_git_settings
 from agent_core.tools.commands.running import Command
 from agent_core.tools.commands.scratch import Scratch, open_scratch
-from agent_core.tools.sandbox import landlock
-from agent_core.tools.sandbox.paths import guarded_files, hidden_places, reduced, secret_files
+from agent_core.tools.sandbox import landlock, seccomp
+from agent_core.tools.sandbox.covers import STAT_ONLY, Covers
+from agent_core.tools.sandbox.guard import Guard
+from agent_core.tools.sandbox.look import Look
+from agent_core.tools.sandbox.mounts import Mount, below, scratch_mounts, workspace_mounts
+from agent_core.tools.sandbox.paths import hidden_places, reduced
+from agent_core.tools.workspace import git_places
+from agent_core.tools.workspace.guarded import GIT
 from agent_core.tools.workspace.workspace import Workspace
 
 Kind = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
 
 PROBE_LIMIT_S = 5.0
 _ROOT_MAY = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETUID", "CAP_SETGID")
-"""What root keeps inside: files of others in the workspace stay usable, mounts and devices stay out of reach."""
+"""As `landlock.CAPABILITIES`."""
 
 DESCRIPTIONS: Mapping[Kind, str] = {
-    "bubblewrap": "bubblewrap: files, processes and network",
-    "landlock": "Landlock: files and network; secret files inside the workspace stay readable, permissions of files "
-    "outside can be changed, local sockets can be reached",
+    "bubblewrap": "bubblewrap",
+    "landlock": "Landlock",
     "sandbox-exec": "sandbox-exec: files and network (not tested by us)",
     "none": "none: commands can do what you can do",
 }
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Which sandbox holds here, and its program ("" for Landlock and none)."""
+    """Which sandbox holds here, and its program ("" for Landlock and none). `namespaces`: commands get mounts,
+    processes and a network of their own, as they always do in bubblewrap; Landlock alone holds less."""
 
     kind: Kind
     program: str = ""
+    namespaces: bool = False
 
 
 def find_sandbox(environment: Mapping[str, str], outside: Sequence[str] = ()) -> Found:
@@ -62,11 +71,12 @@ def _find(path: str, outside: tuple[str, ...]) -> Found:
         return Found("sandbox-exec", program) if program else Found("none")
     program = launch.find_program("bwrap", {"PATH": path}, outside)
     if program is not None and _works([program, *_base(), *_namespaces(network=False), "--", "/bin/true"]):
-        return Found("bubblewrap", program)
-    if landlock.version() >= landlock.NEEDED_VERSION and _works(
-        landlock.argv({"read": ["/"], "write": [], "network": False}, ["/bin/true"])
-    ):
-        return Found("landlock")
+        return Found("bubblewrap", program, namespaces=True)
+    if landlock.version() >= landlock.NEEDED_VERSION:
+        for namespaces in (True, False):
+            spec = _specification(Found("landlock", namespaces=namespaces), [], [], [], network=False, cwd="/")
+            if _works(landlock.argv(spec, ["/bin/true"])):
+                return Found("landlock", namespaces=namespaces)
     return Found("none")
 
 
@@ -104,15 +114,41 @@ class Sandbox:
         self._workspace, self._network, self._visible = workspace, network, tuple(visible)
         self._environment = environment
         self._scratch: str | None = None
+        self._guard = Guard(workspace, self._aside)
+        self._covers = Covers()
 
     def wrap(self, command: Command) -> Command:
         """The same command, confined. Nothing is done where there is no sandbox."""
         if self.found.kind == "none":
             return command
         scratch = self._folder()
-        argv = self._wrapped(command, scratch)
+        look = self._guard.begin()
+        hidden = hidden_places(self._environment, self._visible)
+        covers = self._covers.sources(look.secret, self._guard.repositories(look)) if self.found.namespaces else {}
         environment = reduced(command.environment, self._seen_as(scratch))
-        return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
+        if covers:
+            environment = with_git_settings(environment, STAT_ONLY)
+        if self.found.kind == "sandbox-exec":
+            profile = _profile(self._workspace.roots, scratch, [*hidden, *look.secret], [*look.guarded], self._network)
+            argv = [self.found.program, "-p", profile, *command.argv]
+            return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
+        screen = seccomp.program(network=self._network, confined=self.found.namespaces)
+        mounts = self._mounts(command, scratch, hidden, look, covers) if self.found.namespaces else []
+        if self.found.kind == "landlock":
+            write = [scratch, *self._workspace.roots, *(each.common for each in self._guard.repositories(look))]
+            spec = _specification(self.found, mounts, hidden, write, network=self._network, cwd=command.cwd)
+            argv = landlock.argv({**spec, "filter": screen.hex()}, command.argv)
+            return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
+        argv = [self.found.program, *_base(), *(word for mount in mounts for word in _as_bind(mount))]
+        argv += _namespaces(network=self._network)
+        ending = ["--chdir", command.cwd, "--", *command.argv]
+        return msgspec.structs.replace(
+            command, argv=[*argv, *ending], environment=environment, wrapper=argv[0], screen=screen
+        )
+
+    def settle(self) -> list[str]:
+        """After a command: what it made that would run by itself is set aside; a line for each."""
+        return self._guard.settle() if self.found.kind != "none" else []
 
     def scratch(self) -> AbstractContextManager[Scratch]:
         """A fresh folder below the one for scratch files, as commands see it and as we do."""
@@ -123,54 +159,73 @@ class Sandbox:
 
     def _seen_as(self, scratch: str) -> str:
         """The folder for scratch files as commands know it."""
-        return "/tmp" if self.found.kind == "bubblewrap" else scratch
+        return "/tmp" if self.found.namespaces else scratch
 
     async def close(self) -> None:
         if self._scratch is not None:
             shutil.rmtree(self._scratch, ignore_errors=True)
             self._scratch = None
+        self._covers.close()
 
     def _folder(self) -> str:
         if self._scratch is None:
             self._scratch = os.path.realpath(tempfile.mkdtemp(prefix="loopline-"))
         return self._scratch
 
-    def _wrapped(self, command: Command, scratch: str) -> list[str]:
-        roots = self._workspace.roots
-        hidden = hidden_places(self._environment, self._visible)
-        if self.found.kind == "bubblewrap":
-            argv = [self.found.program, *self._bubblewrap(command, scratch, hidden)]
-            return [*argv, "--chdir", command.cwd, "--", *command.argv]
-        if self.found.kind == "landlock":
-            inside = [place for place in hidden if not any(_below(root, place) for root in roots)]
-            spec = {
-                "read": landlock.all_but(inside),
-                "write": [*roots, scratch],
-                "network": self._network,
-            }
-            return landlock.argv(spec, command.argv)
-        profile = _profile(roots, scratch, [*hidden, *secret_files(roots, self._workspace.secrets)], self._network)
-        return [self.found.program, "-p", profile, *command.argv]
+    def _aside(self) -> str:
+        return str(state_dir(self._environment) / "set-aside" / os.path.basename(self._folder()))  # noqa: PTH119
 
-    def _bubblewrap(self, command: Command, scratch: str, hidden: Sequence[str]) -> list[str]:
+    def _mounts(
+        self, command: Command, scratch: str, hidden: Sequence[str], look: Look, covers: Mapping[str, str]
+    ) -> list[Mount]:
         roots = self._workspace.roots
-        argv = [*_base(), "--bind", scratch, "/tmp", "--bind", scratch, "/var/tmp"]
         shown = _needed_in_tmp(command)
-        for folder in shown:
-            argv += ["--ro-bind", folder, folder]
-        in_roots = [place for place in hidden if any(_below(place, root) for root in roots)]
-        for place in hidden:
-            # The host's /tmp is out of sight, but for what a command needs of it.
-            in_sight = not _below(place, "/tmp") or any(_below(place, folder) for folder in shown)
-            if in_sight and place not in in_roots:
-                argv += _covered(place)
-        for root in roots:
-            argv += ["--bind", root, root]
-        for place in [*in_roots, *secret_files(roots, self._workspace.secrets)]:
-            argv += _covered(place)
-        for path in guarded_files(roots):
-            argv += ["--ro-bind", path, path]
-        return [*argv, *_namespaces(network=self._network)]
+        repositories = self._guard.repositories(look)
+        git = list(dict.fromkeys(folder for each in repositories for folder in (each.common, each.folder)))
+        fixed = [path for folder in git for path in git_places.code_of(folder)]
+        for each in repositories:
+            fixed += git_places.named_in_config(each)
+        for entry in look.guarded.values():
+            path = os.path.realpath(entry.path) if entry.link is not None else entry.path
+            inside = any(below(path, root) and path != root for root in roots)
+            if path not in git and inside and os.path.lexists(path):
+                fixed.append(path)
+        in_roots = [place for place in hidden if any(below(place, root) for root in roots)]
+        # The host's /tmp is out of sight, but for what a command needs of it.
+        unseen = [
+            place
+            for place in hidden
+            if place not in in_roots and (not below(place, "/tmp") or any(below(place, folder) for folder in shown))
+        ]
+        closed = [*in_roots, *(path for path in look.secret if path not in covers)]
+        return [
+            *scratch_mounts(scratch, shown),
+            *(Mount("read", each.top) for each in repositories if below(each.top, "/tmp")),
+            *workspace_mounts(roots, git=git, fixed=fixed, closed=closed, unseen=unseen),
+            *(Mount("read", path, source) for path, source in covers.items()),
+        ]
+
+
+def _specification(
+    found: Found, mounts: Sequence[Mount], hidden: Sequence[str], write: Sequence[str], *, network: bool, cwd: str
+) -> dict[str, object]:
+    """For the launcher. Without namespaces devices and terminals are left out as well."""
+    screen = seccomp.program(network=network, confined=found.namespaces).hex()
+    common = {"network": network, "cwd": cwd, "filter": screen}
+    if found.namespaces:
+        places = [(mount.kind, mount.path, mount.source) for mount in mounts]
+        writable = ["/tmp", "/var/tmp", *(mount.path for mount in mounts if mount.kind == "write")]
+        return {"mounts": places, "read": ["/"], "write": writable, **common}
+    inside = [place for place in hidden if not any(below(root, place) for root in write)]
+    read = [*landlock.all_but([*inside, "/dev"]), *landlock.SAFE_DEVICES]
+    return {"mounts": None, "read": read, "write": list(write), **common}
+
+
+def _as_bind(mount: Mount) -> list[str]:
+    """A mount as bubblewrap takes it."""
+    if mount.kind == "empty":
+        return ["--tmpfs", mount.path] if Path(mount.path).is_dir() else ["--ro-bind", "/dev/null", mount.path]
+    return ["--bind" if mount.kind == "write" else "--ro-bind", mount.source or mount.path, mount.path]
 
 
 def _base() -> list[str]:
@@ -179,16 +234,11 @@ def _base() -> list[str]:
 
 def _namespaces(*, network: bool) -> list[str]:
     argv = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", *([] if network else ["--unshare-net"])]
+    argv += ["--cap-drop", "ALL"]
     if os.geteuid() == 0:
-        argv += ["--cap-drop", "ALL"]
         for name in _ROOT_MAY:
             argv += ["--cap-add", name]
     return argv
-
-
-def _covered(place: str) -> list[str]:
-    """Arguments that put something empty over a place."""
-    return ["--tmpfs", place] if Path(place).is_dir() else ["--ro-bind", "/dev/null", place]
 
 
 def _needed_in_tmp(command: Command) -> list[str]:
@@ -198,20 +248,19 @@ def _needed_in_tmp(command: Command) -> list[str]:
     wanted = [home, str(program.parent), *command.environment.get("PATH", "").split(os.pathsep)]
     wanted += [str(folder.parent) for folder in map(Path, wanted[1:]) if (folder.parent / "pyvenv.cfg").is_file()]
     real = {os.path.realpath(folder) for folder in wanted if folder.startswith("/") and Path(folder).is_dir()}
-    return sorted(folder for folder in real if _below(folder, "/tmp") and folder != "/tmp")
+    return sorted(folder for folder in real if below(folder, "/tmp") and folder != "/tmp")
 
 
-def _below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _profile(roots: Sequence[str], scratch: str, hidden: Sequence[str], network: bool) -> str:
+def _profile(roots: Sequence[str], scratch: str, hidden: Sequence[str], guarded: Sequence[str], network: bool) -> str:
     """A profile for sandbox-exec: the last rule that fits counts (sandbox-exec(1), Apple's own profiles)."""
     lines = ["(version 1)", "(allow default)", "(deny file-write*)"]
     lines += [f"(allow file-write* (subpath {_quoted(path)}))" for path in (*roots, scratch)]
-    lines += [f"(allow file-write* (literal {_quoted(path)}))" for path in ("/dev/null", "/dev/zero", "/dev/tty")]
+    lines += [f"(allow file-write* (literal {_quoted(path)}))" for path in ("/dev/null", "/dev/zero")]
     lines += [f"(deny file-read* file-write* (subpath {_quoted(path)}))" for path in hidden]
-    lines += [f"(deny file-write* (subpath {_quoted(path)}))" for path in guarded_files(roots)]
+    for path in guarded:
+        inner = [f"{path}/{name}" for name in git_places.RUN_CODE] if path.endswith(f"/{GIT}") else [path]
+        lines += [f"(deny file-write* (subpath {_quoted(each)}))" for each in inner]
+        lines.append(f"(deny file-write-unlink (literal {_quoted(path)}))")
     if not network:
         lines += ["(deny network*)", '(allow network* (local ip "localhost:*") (remote ip "localhost:*"))']
     return "\n".join(lines)

@@ -11,7 +11,7 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ import msgspec
 from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk, text
 from agent_core.tools.workspace.changes import Change, Changes
+from agent_core.tools.workspace.guarded import GIT, Entry, GuardRules
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, closed
 from agent_core.tools.workspace.roots import Location, Roots
 from agent_core.tools.workspace.secret_names import SecretRules
@@ -90,6 +91,7 @@ class Workspace(Roots):
         *,
         documents: Documents | None = None,
         secrets: SecretRules | None = None,
+        guards: GuardRules | None = None,
         max_text_bytes: int = MAX_TEXT_BYTES,
     ) -> None:
         super().__init__(roots)
@@ -99,6 +101,8 @@ class Workspace(Roots):
         self.documents = documents
         """Open buffers of the host; None without one."""
         self.secrets = secrets or SecretRules()
+        self.guards = guards or GuardRules()
+        self._permitted: list[tuple[str, str]] = []
         self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
         self._made_folders: dict[tuple[str, str], tuple[str, ...]] = {}
         self._seen: OrderedDict[tuple[str, str], tuple[bytes, str]] = OrderedDict()
@@ -239,12 +243,37 @@ class Workspace(Roots):
         return self.changes.against(now)
 
     def check_writable(self, at: Location) -> None:
-        """Raises ToolError for secrets, for what git and its hooks live on, and for roots that are gone."""
+        """Raises ToolError for secrets, for what git and its hooks live on, for what runs by itself and was not
+        permitted, and for roots that are gone."""
         if at.root not in self.roots:
             raise ToolError(f"{at.shown} is outside the workspace", code="outside")
         self.check_open(at)
-        if ".git" in at.relative.lower().split("/"):
+        if GIT in at.relative.lower().split("/"):
             raise ToolError(f"{at.shown} belongs to git; tools don't write there", code="denied_path")
+        entry = self.guards.find(at.relative)
+        if entry is not None and at.key not in self._permitted:
+            raise ToolError(f"{at.shown} is guarded: {entry.why}", code="guarded")
+
+    def guarded(self, given: str) -> Entry | None:
+        """The guarded entry that a path leads to, links followed; None also for what is outside."""
+        try:
+            return self.guards.find(self.resolve(given).relative)
+        except ToolError:
+            return None
+
+    @contextmanager
+    def permitting(self, given: Sequence[str]) -> Iterator[None]:
+        """In here these paths may be written although they are guarded: a person agreed."""
+        keys: list[tuple[str, str]] = []
+        for path in given:
+            with suppress(ToolError):
+                keys.append(self.resolve(path).key)
+        self._permitted += keys
+        try:
+            yield
+        finally:
+            for key in keys:
+                self._permitted.remove(key)
 
     def may_write(self, given: str) -> bool:
         """Whether a command may write to this path: inside a root, links followed, and not closed to tools."""
