@@ -71,7 +71,7 @@ async def trends_page(request: Request, identity: ReadPage) -> Response:
     return page(
         request, "trends.html", identity, span=span, ranges=RANGES, asked=asked, split=split, splits=trends.SPLITS,
         names=trends.names(everything), level=level, marker=marker, markers=hub.settings.markers,
-        charts=[shown(chart, suspect) for chart in charts_of(rows, level, split)],
+        charts=[shown(chart, _suspects(rows, split)) for chart in charts_of(rows, level, split)],
         changes=[] if marker is None else sentences(trends.before_and_after(rows, marker.at_s), "before", "after"),
         transports=sentences(trends.websocket_and_http(rows), "over HTTP", "over WebSocket"),
         groups=[group_row(name, cell.figures) for name, cell in trends.grouped(rows, split or "model", 50).items()],
@@ -128,9 +128,14 @@ class ShownChart(msgspec.Struct, frozen=True, kw_only=True):
     points: list[ShownPoint]
 
 
-def shown(chart: Chart, suspect: Mapping[str, int] = {}) -> ShownChart:
-    """A chart with its values as text, and what it says in one sentence. `suspect`: calls of the range by figure that
-    cannot be right."""
+def _suspects(rows: list[Row], split: str) -> dict[str, set[str]]:
+    """Figures that cannot be right in some call of the range, by line of a split ("" without one)."""
+    groups = trends.grouped(rows, split) if split else {"": trends.total(rows)}
+    return {name or "unknown" if split else "": set(cell.figures.suspect) for name, cell in groups.items()}
+
+
+def shown(chart: Chart, suspects: Mapping[str, set[str]]) -> ShownChart:
+    """A chart with its values as text, and what it says in one sentence; sums of suspect figures are marked."""
     points = [
         ShownPoint(point.at_s, fmt.date_and_time(point.at_s * 10**9)[:16], [(v, _text(chart, v)) for v in point.values])
         for point in chart.points
@@ -142,7 +147,10 @@ def shown(chart: Chart, suspect: Mapping[str, int] = {}) -> ShownChart:
         if known:
             named = f"{name} " if len(chart.lines) > 1 else ""
             told = _told(chart, known, points)
-            parts.append(named + fmt.marked(told, suspect=_counts(chart, name) in suspect))
+            parts.append(
+                named
+                + fmt.marked(told, suspect=_counts(chart, name) in suspects.get("" if "" in suspects else name, set()))
+            )
     return ShownChart(chart=chart, summary="; ".join(parts), points=points)
 
 

@@ -65,6 +65,17 @@ async def test_impossible_cached_tokens_are_kept_and_marked_on_every_page(site: 
         assert "suspect" not in (await client.get(f"/turns/{sound}")).text
 
 
+async def test_only_the_sums_of_who_reported_it_are_marked(site: Site) -> None:
+    await pushed(site, agent="anna@ci", input_tokens=100, cached_tokens=3_000)
+    await pushed(site, 2, agent="bert", input_tokens=100, cached_tokens=50)
+    async with site.client(site.secret, **HTML) as client:
+        page = (await client.get("/trends?by=person")).text
+    assert "anna 3,000, the only value" in page
+    summary = page[page.index("anna 3,000") :].partition("</p>")[0]
+    assert "(?); bert 50" in summary
+    assert summary.count("(?)") == 1
+
+
 async def test_usage_and_trends_by_every_name(site: Site) -> None:
     await pushed(site, 1, "blue", "anna@laptop", input_tokens=100, cached_tokens=40, reasoning_tokens=3)
     await pushed(site, 2, "blue", "anna@ci", input_tokens=10, cached_tokens=4, output_tokens=2)

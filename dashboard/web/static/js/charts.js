@@ -21,22 +21,18 @@ function written(unit, value) {
 // The smallest height of an axis: nothing but zeros is a line at the bottom, not noise under a magnifying glass.
 const LEAST = { ms: 1, rate: 1, share: 0.01, usd: 0.01, count: 1 };
 
-// Ticks as text, with as many digits as it takes to tell them apart.
+// Ticks as text, all in one unit and with the digits that tell each one exactly, so that no two read alike.
 export function labels(unit, ticks) {
-  let texts = ticks.map((tick) => written(unit, tick));
-  for (let digits = 1; digits <= 8 && new Set(texts).size < texts.length; digits += 1) {
-    texts = ticks.map((tick) => precise(unit, tick, digits));
-  }
-  return texts;
-}
-
-function precise(unit, value, digits) {
-  if (value === 0) return written(unit, 0);
-  if (unit === "ms") return value < 1000 ? `${value.toFixed(digits)} ms` : `${(value / 1000).toFixed(digits + 2)} s`;
-  if (unit === "rate") return `${value.toFixed(digits)} tok/s`;
-  if (unit === "share") return `${(value * 100).toFixed(digits)} %`;
-  if (unit === "usd") return `$${value.toFixed(digits + 2)}`;
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const most = Math.max(...ticks.map(Math.abs));
+  const seconds = unit === "ms" && most >= 1000;
+  const factor = seconds ? 0.001 : unit === "share" ? 100 : 1;
+  const suffix = { ms: seconds ? " s" : " ms", rate: " tok/s", share: " %" }[unit] ?? "";
+  const values = ticks.map((tick) => tick * factor);
+  const slack = Math.abs((values[1] ?? 0) - values[0] || 1) * 1e-6;
+  let digits = unit === "usd" ? 2 : 0;
+  while (digits < 12 && values.some((value) => Math.abs(value - Number(value.toFixed(digits))) > slack)) digits += 1;
+  const exact = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return values.map((value) => `${unit === "usd" ? "$" : ""}${value === 0 ? 0 : value.toLocaleString("en", exact)}${suffix}`);
 }
 
 // Instants as text, in the reader's zone: the shortest form that tells them apart.
