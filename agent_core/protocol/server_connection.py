@@ -31,6 +31,18 @@ from agent_core.protocol.server_actions import (
     Stop,
     Withdraw,
 )
+from agent_core.protocol.server_inputs import (
+    Append,
+    BadFrame,
+    Cancel,
+    Create,
+    Disconnect,
+    Drain,
+    Finished,
+    GiveSteer,
+    Ignorable,
+    Tick,
+)
 from agent_core.protocol.steering import FATES, MAX_PENDING, VERDICTS, Ending, Fate, Steer, Target
 
 T = TypeVar("T")
@@ -58,21 +70,8 @@ class State(Enum):
     CLOSED = "closed"
 
 
-class Input(Enum):
-    CREATE = "create"
-    CANCEL = "cancel"
-    STEER = "steer"
-    IGNORABLE = "ignorable"
-    """Events of older protocol versions that ask for nothing (`response.append`, `response.processed`)."""
-    APPEND = "append"
-    """Input for a running response, where the service offers rollouts."""
-    BAD_FRAME = "bad_frame"
-    """A frame that is no create and can't be read."""
-    FINISHED = "finished"
-    TICK = "tick"
-    DRAIN = "drain"
-    DISCONNECT = "disconnect"
-
+ServerInput = Create | Cancel | GiveSteer | Ignorable | Append | BadFrame | Finished[Any] | Tick | Drain | Disconnect
+"""Every kind of input; the table says what each does in each state."""
 
 LIMIT_CODE = "websocket_connection_limit_reached"
 DRAIN_CODE = "server_is_overloaded"
@@ -118,21 +117,19 @@ class ServerConnection(Generic[T]):
         self._numbers += 1
         lane = stream_id if isinstance(stream_id, str) else None
         ticket = Ticket(self._numbers, lane, previous_response_id, payload, refusal, size)
-        return self.on(Input.CREATE, now_s, ticket)
+        return self.on(Create(ticket), now_s)
 
     def steer(self, now_s: float, steer: Steer, new_id: str, *, fault: Exception | None = None) -> list[Action]:
         """A `response.steer` arrived. `new_id`: its id if it is accepted. `fault`: what is wrong with its input."""
-        return self.on(Input.STEER, now_s, (steer, new_id, fault))
+        return self.on(GiveSteer(steer, new_id, fault), now_s)
 
     def finished(self, now_s: float, ticket: Ticket, outcome: Outcome, head: Head[T] | None = None) -> list[Action]:
         """The ticket's terminal event is about to leave. `head` is the new head of its lane where `outcome` is DONE."""
-        return self.on(Input.FINISHED, now_s, (ticket, outcome, head))
+        return self.on(Finished(ticket, outcome, head), now_s)
 
-    def on(self, given: Input, now_s: float, argument: Any = None) -> list[Action]:
-        """Feed one input. `argument`: ticket (CREATE), stream id (CANCEL), error (BAD_FRAME); steer, id and fault
-        (STEER); stream id, input and the error if nothing runs there (APPEND); ticket, outcome and head (FINISHED).
-        """
-        return TABLE[self.state, given](self, now_s, argument)
+    def on(self, given: ServerInput, now_s: float) -> list[Action]:
+        """Feed one input."""
+        return TABLE[self.state, type(given)](self, given, now_s)
 
     def sent(self, ticket: Ticket, now_s: float) -> None:
         """An event of this ticket left."""
@@ -140,7 +137,7 @@ class ServerConnection(Generic[T]):
 
     @property
     def deadline_s(self) -> float | None:
-        """When TICK is due next, None if never."""
+        """When a `Tick` is due next, None if never."""
         if self.state is State.CLOSED:
             return None
         times = [] if self._cut else [self._expiry_s]
@@ -159,12 +156,12 @@ class ServerConnection(Generic[T]):
 
     # Handlers
 
-    def _admit(self, now_s: float, ticket: Ticket) -> list[Action]:
-        self.lanes.create(ticket)
+    def _admit(self, given: Create, now_s: float) -> list[Action]:
+        self.lanes.create(given.ticket)
         return self._settle_queue()
 
-    def _cancel(self, now_s: float, stream_id: str | None) -> list[Action]:
-        effect, ticket = self.lanes.cancel(stream_id)
+    def _cancel(self, given: Cancel, now_s: float) -> list[Action]:
+        effect, ticket = self.lanes.cancel(given.stream_id)
         if ticket is None:
             return []
         if effect is Effect.STOP:
@@ -176,26 +173,27 @@ class ServerConnection(Generic[T]):
             return [*returned, Refuse(cause=ticket.refusal, stream_id=ticket.lane)]
         return [*returned, Withdraw(ticket)]
 
-    def _steer(self, now_s: float, argument: tuple[Steer, str, Exception | None]) -> list[Action]:
-        steer, new_id, fault = argument
+    def _steer(self, given: GiveSteer, now_s: float) -> list[Action]:
+        steer, fault = given.steer, given.fault
         target, ticket = self._target(steer.previous_response_id)
         code = "invalid_input" if fault is not None else VERDICTS[target]
         if code is not None or ticket is None:
             return [RefuseSteer(code or "response_not_found", steer, ticket, fault)]
-        accepted = replace(steer, id=new_id)
+        accepted = replace(steer, id=given.new_id)
         ticket.steers.append(accepted)
         return [AcceptSteer(ticket, accepted)]
 
-    def _append(self, now_s: float, argument: tuple[str | None, object, Exception]) -> list[Action]:
-        stream_id, given, fault = argument
-        ticket = next((ticket for ticket in self.lanes.running if ticket.lane == stream_id), None)
-        return [Deliver(ticket, given) if ticket is not None else Refuse(cause=fault, stream_id=stream_id)]
+    def _append(self, given: Append, now_s: float) -> list[Action]:
+        ticket = next((ticket for ticket in self.lanes.running if ticket.lane == given.stream_id), None)
+        if ticket is None:
+            return [Refuse(cause=given.fault, stream_id=given.stream_id)]
+        return [Deliver(ticket, given.items)]
 
-    def _report(self, now_s: float, cause: Exception) -> list[Action]:
-        return [Refuse(cause=cause)]
+    def _report(self, given: BadFrame, now_s: float) -> list[Action]:
+        return [Refuse(cause=given.cause)]
 
-    def _release(self, now_s: float, argument: tuple[Ticket, Outcome, Head[T] | None]) -> list[Action]:
-        ticket, outcome, head = argument
+    def _release(self, given: Finished[T], now_s: float) -> list[Action]:
+        ticket, outcome, head = given.ticket, given.outcome, given.head
         lost = self.lanes.finish(ticket, outcome, head)
         actions = self._settle_steers(ticket, lost, Ending.REPLACED)
         actions += self._settle_steers(ticket, ticket.steers, _ending(outcome, head), head)
@@ -203,17 +201,17 @@ class ServerConnection(Generic[T]):
             actions += self._settle_steers(ticket, ticket.before, Ending.FAILED)
         return [*actions, *self._settle_queue()]
 
-    def _release_unheard(self, now_s: float, argument: tuple[Ticket, Outcome, Head[T] | None]) -> list[Action]:
-        self.lanes.finish(argument[0], Outcome.CANCELLED)
+    def _release_unheard(self, given: Finished[T], now_s: float) -> list[Action]:
+        self.lanes.finish(given.ticket, Outcome.CANCELLED)
         return []
 
-    def _tick_open(self, now_s: float, _: object) -> list[Action]:
+    def _tick_open(self, given: ServerInput, now_s: float) -> list[Action]:
         if now_s < self._expiry_s:
             return self._keepalives(now_s)
         self.state = State.EXPIRING
         return [*self._keepalives(now_s), *self._settle_queue()]
 
-    def _tick_expiring(self, now_s: float, _: object) -> list[Action]:
+    def _tick_expiring(self, given: ServerInput, now_s: float) -> list[Action]:
         if now_s < self._expiry_s or self._cut:
             return self._keepalives(now_s)
         self._cut = self._limit_told = True
@@ -221,20 +219,20 @@ class ServerConnection(Generic[T]):
             Stop(ticket, "expired") for ticket in self.lanes.running if self.lanes.cancel(ticket.lane)[0] is Effect.STOP
         ]
 
-    def _tick_draining(self, now_s: float, _: object) -> list[Action]:
+    def _tick_draining(self, given: ServerInput, now_s: float) -> list[Action]:
         return self._keepalives(now_s)
 
-    def _drain(self, now_s: float, _: object) -> list[Action]:
+    def _drain(self, given: ServerInput, now_s: float) -> list[Action]:
         self.state = State.DRAINING
         self._cut = True
         return self._settle_queue()
 
-    def _disconnect(self, now_s: float, _: object) -> list[Action]:
+    def _disconnect(self, given: ServerInput, now_s: float) -> list[Action]:
         self.state = State.CLOSED
         self.lanes.clear()
         return [Stop(ticket, "gone") for ticket in self.lanes.running]
 
-    def _ignore(self, now_s: float, _: object) -> list[Action]:
+    def _ignore(self, given: ServerInput, now_s: float) -> list[Action]:
         return []
 
     # Shared steps
@@ -308,48 +306,48 @@ def _ending(outcome: Outcome, head: Head[Any] | None) -> Ending:
     return Ending.CANCELLED if outcome is Outcome.CANCELLED else Ending.FAILED
 
 
-_Handler = Callable[[ServerConnection[Any], float, Any], list[Action]]
+_Handler = Callable[[ServerConnection[Any], Any, float], list[Action]]
 _C = ServerConnection
 
-TABLE: dict[tuple[State, Input], _Handler] = {
-    (State.OPEN, Input.CREATE): _C._admit,
-    (State.OPEN, Input.CANCEL): _C._cancel,
-    (State.OPEN, Input.STEER): _C._steer,
-    (State.OPEN, Input.IGNORABLE): _C._ignore,
-    (State.OPEN, Input.APPEND): _C._append,
-    (State.OPEN, Input.BAD_FRAME): _C._report,
-    (State.OPEN, Input.FINISHED): _C._release,
-    (State.OPEN, Input.TICK): _C._tick_open,
-    (State.OPEN, Input.DRAIN): _C._drain,
-    (State.OPEN, Input.DISCONNECT): _C._disconnect,
-    (State.EXPIRING, Input.CREATE): _C._admit,
-    (State.EXPIRING, Input.CANCEL): _C._cancel,
-    (State.EXPIRING, Input.STEER): _C._steer,
-    (State.EXPIRING, Input.IGNORABLE): _C._ignore,
-    (State.EXPIRING, Input.APPEND): _C._append,
-    (State.EXPIRING, Input.BAD_FRAME): _C._report,
-    (State.EXPIRING, Input.FINISHED): _C._release,
-    (State.EXPIRING, Input.TICK): _C._tick_expiring,
-    (State.EXPIRING, Input.DRAIN): _C._drain,
-    (State.EXPIRING, Input.DISCONNECT): _C._disconnect,
-    (State.DRAINING, Input.CREATE): _C._admit,
-    (State.DRAINING, Input.CANCEL): _C._cancel,
-    (State.DRAINING, Input.STEER): _C._steer,
-    (State.DRAINING, Input.IGNORABLE): _C._ignore,
-    (State.DRAINING, Input.APPEND): _C._append,
-    (State.DRAINING, Input.BAD_FRAME): _C._report,
-    (State.DRAINING, Input.FINISHED): _C._release,
-    (State.DRAINING, Input.TICK): _C._tick_draining,
-    (State.DRAINING, Input.DRAIN): _C._ignore,
-    (State.DRAINING, Input.DISCONNECT): _C._disconnect,
-    (State.CLOSED, Input.CREATE): _C._ignore,
-    (State.CLOSED, Input.CANCEL): _C._ignore,
-    (State.CLOSED, Input.STEER): _C._ignore,
-    (State.CLOSED, Input.IGNORABLE): _C._ignore,
-    (State.CLOSED, Input.APPEND): _C._ignore,
-    (State.CLOSED, Input.BAD_FRAME): _C._ignore,
-    (State.CLOSED, Input.FINISHED): _C._release_unheard,
-    (State.CLOSED, Input.TICK): _C._ignore,
-    (State.CLOSED, Input.DRAIN): _C._ignore,
-    (State.CLOSED, Input.DISCONNECT): _C._ignore,
+TABLE: dict[tuple[State, type[ServerInput]], _Handler] = {
+    (State.OPEN, Create): _C._admit,
+    (State.OPEN, Cancel): _C._cancel,
+    (State.OPEN, GiveSteer): _C._steer,
+    (State.OPEN, Ignorable): _C._ignore,
+    (State.OPEN, Append): _C._append,
+    (State.OPEN, BadFrame): _C._report,
+    (State.OPEN, Finished): _C._release,
+    (State.OPEN, Tick): _C._tick_open,
+    (State.OPEN, Drain): _C._drain,
+    (State.OPEN, Disconnect): _C._disconnect,
+    (State.EXPIRING, Create): _C._admit,
+    (State.EXPIRING, Cancel): _C._cancel,
+    (State.EXPIRING, GiveSteer): _C._steer,
+    (State.EXPIRING, Ignorable): _C._ignore,
+    (State.EXPIRING, Append): _C._append,
+    (State.EXPIRING, BadFrame): _C._report,
+    (State.EXPIRING, Finished): _C._release,
+    (State.EXPIRING, Tick): _C._tick_expiring,
+    (State.EXPIRING, Drain): _C._drain,
+    (State.EXPIRING, Disconnect): _C._disconnect,
+    (State.DRAINING, Create): _C._admit,
+    (State.DRAINING, Cancel): _C._cancel,
+    (State.DRAINING, GiveSteer): _C._steer,
+    (State.DRAINING, Ignorable): _C._ignore,
+    (State.DRAINING, Append): _C._append,
+    (State.DRAINING, BadFrame): _C._report,
+    (State.DRAINING, Finished): _C._release,
+    (State.DRAINING, Tick): _C._tick_draining,
+    (State.DRAINING, Drain): _C._ignore,
+    (State.DRAINING, Disconnect): _C._disconnect,
+    (State.CLOSED, Create): _C._ignore,
+    (State.CLOSED, Cancel): _C._ignore,
+    (State.CLOSED, GiveSteer): _C._ignore,
+    (State.CLOSED, Ignorable): _C._ignore,
+    (State.CLOSED, Append): _C._ignore,
+    (State.CLOSED, BadFrame): _C._ignore,
+    (State.CLOSED, Finished): _C._release_unheard,
+    (State.CLOSED, Tick): _C._ignore,
+    (State.CLOSED, Drain): _C._ignore,
+    (State.CLOSED, Disconnect): _C._ignore,
 }

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from agent_core.errors import ConnectionLost
 from agent_core.protocol.server_actions import Action
-from agent_core.protocol.server_connection import Input, ServerConnection
+from agent_core.protocol.server_connection import ServerConnection
+from agent_core.protocol.server_inputs import Tick
 from agent_core.responses_server.state.chain import Remembered
 
 
@@ -28,4 +29,4 @@ async def watch_time(
                 async with asyncio.timeout(delay_s):
                     await changed.wait()
                 continue
-            await perform(machine.on(Input.TICK, now_s()))
+            await perform(machine.on(Tick(), now_s()))

@@ -31,7 +31,8 @@ from agent_core.protocol.server_actions import (
     Withdraw,
 )
 from agent_core.protocol.server_actions import Stop as StopAction
-from agent_core.protocol.server_connection import DRAIN_CODE, Input, ServerConnection
+from agent_core.protocol.server_connection import DRAIN_CODE, ServerConnection
+from agent_core.protocol.server_inputs import Append, BadFrame, Cancel, Disconnect, Drain, Ignorable
 from agent_core.protocol.steering import Steer
 from agent_core.responses_server.output.event_builder import Ladder
 from agent_core.responses_server.output.long_response import Rollout, nothing_waits
@@ -140,7 +141,7 @@ class _Connection:
         finally:
             self._service.closed(self)
             watch.cancel()
-            await self._perform(self._machine.on(Input.DISCONNECT, self._service.now_s()))
+            await self._perform(self._machine.on(Disconnect(), self._service.now_s()))
             await asyncio.gather(watch, *self._tasks, return_exceptions=True)
             for name in self._names:
                 self._service.retention.drop((self.id, name))
@@ -152,7 +153,7 @@ class _Connection:
             if answer.call.rollout is not None:
                 answer.call.rollout.end(ServiceError("The server is shutting down.", code=DRAIN_CODE))
         with suppress(ConnectionLost):
-            await self._perform(self._machine.on(Input.DRAIN, self._service.now_s()))
+            await self._perform(self._machine.on(Drain(), self._service.now_s()))
 
     async def cut(self) -> None:
         with suppress(OSError, RuntimeError):
@@ -237,13 +238,13 @@ class _Connection:
             refusal = self._service.limits.admit(self._owner)
             return self._machine.create(now_s, event.stream_id, previous, job, refusal=refusal, size=len(text))
         if isinstance(event, ResponseCancel) and not self._is_over(event.response_id):
-            return self._machine.on(Input.CANCEL, now_s, event.stream_id)
+            return self._machine.on(Cancel(event.stream_id), now_s)
         if isinstance(event, ResponseSteer):
             return self._steer(event, now_s)
         if isinstance(event, ResponseAppend) and self._rollouts:
             given = event.input if present(event.input) else msgspec.Raw(b"[]")
-            return self._machine.on(Input.APPEND, now_s, (event.stream_id, given, nothing_waits()))
-        return self._machine.on(Input.IGNORABLE, now_s)
+            return self._machine.on(Append(event.stream_id, given, nothing_waits()), now_s)
+        return self._machine.on(Ignorable(), now_s)
 
     def _steer(self, event: ResponseSteer, now_s: float) -> list[Action]:
         steer = Steer(event.previous_response_id, event.input)
@@ -258,7 +259,7 @@ class _Connection:
         return response_id is not None and self._machine.lanes.running_as(response_id) is None
 
     def _bad_frame(self, error: WireError) -> list[Action]:
-        return self._machine.on(Input.BAD_FRAME, self._service.now_s(), error)
+        return self._machine.on(BadFrame(error), self._service.now_s())
 
     async def _perform(self, actions: Sequence[Action], ladder: Ladder | None = None) -> None:
         """Carry out actions. `ladder`: of the response that has just ended."""
@@ -326,7 +327,7 @@ class _Connection:
     async def _cancel(self, ticket: Ticket) -> None:
         """Cancel a running response from elsewhere."""
         if ticket in self._running:
-            await self._perform(self._machine.on(Input.CANCEL, self._service.now_s(), ticket.lane))
+            await self._perform(self._machine.on(Cancel(ticket.lane), self._service.now_s()))
 
     def _call(self, ticket: Ticket) -> Call:
         job = ticket.payload

@@ -17,7 +17,8 @@ import pytest
 
 from agent_core.protocol import lanes, server_connection, steering
 from agent_core.protocol.lanes import Lanes, Limits, Outcome, Relation
-from agent_core.protocol.server_connection import Input, ServerConnection, State
+from agent_core.protocol.server_connection import ServerConnection, ServerInput, State
+from agent_core.protocol.server_inputs import Cancel, Tick
 from agent_core.responses_server.admission import guard
 from agent_core.responses_server.output.event_builder import Frame, Ladder
 from agent_core.responses_server.pipeline import respond, sampling, steps
@@ -180,7 +181,7 @@ def _error_and_failed() -> None:
     _wrap(respond._Run, "failed", make)
 
 
-def _table(state: State, given: Input) -> Callable[[], None]:
+def _table(state: State, given: type[ServerInput]) -> Callable[[], None]:
     """The connection machine, passing over an input."""
     return lambda: server_connection.TABLE.__setitem__((state, given), ServerConnection._ignore)
 
@@ -228,7 +229,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "ws.binary": lambda: setattr(websocket._Connection, "_bad_frame", lambda self, error: []),
     "ws.size": lambda: setattr(websocket, "MAX_FRAME_BYTES", 2**40),
     "ws.keepalive": lambda: setattr(ServerConnection, "_keepalives", lambda self, now_s: []),
-    "ws.lifetime": _table(State.OPEN, Input.TICK),
+    "ws.lifetime": _table(State.OPEN, Tick),
     "lanes.fifo": _lifo,
     "lanes.in_flight": _limits(in_flight=17),
     "lanes.names": _limits(named_lanes=33),
@@ -249,7 +250,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     "chain.latest": _all_heads_are_kept,
     "chain.store": _settings(store=False),
     "chain.warm_up": _settings(generate=True),
-    "cancel.running": _table(State.OPEN, Input.CANCEL),
+    "cancel.running": _table(State.OPEN, Cancel),
     "cancel.parent": _finish(lambda ticket, outcome: Outcome.FAILED if outcome is Outcome.CANCELLED else outcome),
     "steer.successor": lambda: steering.FATES.__setitem__(
         steering.Ending.FREE, (steering.Fate.RETURN, "successor_creation_failed")

@@ -19,7 +19,8 @@ from agent_core.protocol.server_actions import (
     Stop,
     Withdraw,
 )
-from agent_core.protocol.server_connection import Input, Policy, ServerConnection
+from agent_core.protocol.server_connection import Policy, ServerConnection
+from agent_core.protocol.server_inputs import Cancel, Disconnect, Drain
 from agent_core.protocol.steering import FATES, MAX_PENDING, VERDICTS, Ending, Fate, Steer, Target
 
 OWED = ({"type": "function_call_output", "call_id": "call_1", "name": "read"},)
@@ -82,7 +83,7 @@ def test_what_can_not_be_steered_says_why() -> None:
     machine.finished(1.0, able, Outcome.DONE, head("resp_2", steerable=True))
     assert code(steer(machine, "resp_2")) == [("response_already_completed", None)]
     stopping = start(machine, "resp_3")
-    assert machine.on(Input.CANCEL, 1.0, None) == [Stop(stopping, "cancelled")]
+    assert machine.on(Cancel(None), 1.0) == [Stop(stopping, "cancelled")]
     assert code(steer(machine, "resp_3")) == [("response_not_active", None)]
 
 
@@ -192,7 +193,7 @@ def test_a_queued_successor_can_be_cancelled() -> None:
     steer(machine)
     machine.create(1.0, "other", None, "other")
     machine.finished(2.0, ticket, Outcome.DONE, head())
-    actions = machine.on(Input.CANCEL, 3.0, None)
+    actions = machine.on(Cancel(None), 3.0)
     assert code(actions) == [("response_not_active", "steer_1")]
     assert not any(isinstance(action, Withdraw) for action in actions)
     assert not machine.lanes.queued
@@ -201,7 +202,7 @@ def test_a_queued_successor_can_be_cancelled() -> None:
 def test_a_connection_on_its_way_out_returns_the_input() -> None:
     machine = connection()
     ticket = start(machine)
-    machine.on(Input.DRAIN, 1.0)
+    machine.on(Drain(), 1.0)
     assert isinstance(steer(machine)[0], AcceptSteer)
     actions = machine.finished(2.0, ticket, Outcome.DONE, head())
     assert code(actions) == [("successor_creation_failed", "steer_1")]
@@ -213,5 +214,5 @@ def test_nothing_is_said_on_a_connection_that_is_gone() -> None:
     machine = connection()
     ticket = start(machine)
     steer(machine)
-    assert machine.on(Input.DISCONNECT, 2.0) == [Stop(ticket, "gone")]
+    assert machine.on(Disconnect(), 2.0) == [Stop(ticket, "gone")]
     assert machine.finished(3.0, ticket, Outcome.CANCELLED) == []

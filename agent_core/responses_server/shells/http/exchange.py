@@ -17,7 +17,8 @@ from agent_core.clock import new_id
 from agent_core.errors import ConnectionLost, LooplineError, ServiceError, WireError
 from agent_core.protocol.lanes import Head, Outcome, Relation, Ticket
 from agent_core.protocol.server_actions import Action, Keepalive, Start, Stop
-from agent_core.protocol.server_connection import Input, ServerConnection
+from agent_core.protocol.server_connection import ServerConnection
+from agent_core.protocol.server_inputs import Cancel
 from agent_core.responses_server.output.event_builder import Frame
 from agent_core.responses_server.pipeline.active import Call, wants_timing
 from agent_core.responses_server.service import Service
@@ -126,7 +127,7 @@ class _Exchange:
 
     async def _cancel(self) -> None:
         """Cancel the response from elsewhere."""
-        await self._perform(self._machine.on(Input.CANCEL, self._service.now_s(), None))
+        await self._perform(self._machine.on(Cancel(None), self._service.now_s()))
 
     async def drain(self) -> None:
         """A request takes nothing new anyhow; it ends by itself."""
