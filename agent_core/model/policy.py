@@ -56,8 +56,8 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """A failed request and its circumstances.
 
     `retries` counts the ones that this call had on this transport before. `continued`: the request named a previous
-    response; `on_lane`: it went over a named lane. `reached`: this session has had a connection to the service.
-    `jitter` is a random number from 0 to 1.
+    response; `on_lane`: it went over a named lane; `unsealed`: without the sealed reasoning of its items. `reached`:
+    this session has had a connection to the service. `jitter` is a random number from 0 to 1.
     """
 
     error: LooplineError
@@ -65,6 +65,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     retries: int
     continued: bool
     on_lane: bool = False
+    unsealed: bool = False
     reached: bool
     probing: bool
     jitter: float
@@ -88,6 +89,8 @@ def decide(failure: Failure, settings: ModelSettings) -> Decision:
         return Decision(Step.RESEND) if failure.continued else RAISE
     if isinstance(error, ServiceError) and error.code in LANE_REFUSALS and failure.on_lane:
         return Decision(Step.RESEND)
+    if of_another_seal(error):
+        return RAISE if failure.unsealed else Decision(Step.RESEND)
     if _too_large(error):
         return Decision(Step.HTTP_ONCE) if may_change else RAISE
     if may_change and failure.probing and isinstance(error, TransportError | ProtocolError | WireError):
@@ -130,6 +133,16 @@ def _after_handshake(error: HandshakeRefused, failure: Failure, settings: ModelS
         if again is not None:
             return again
     return Decision(Step.FALL_BACK) if may_change else RAISE
+
+
+def of_another_seal(error: LooplineError) -> bool:
+    """Whether the service can't open what is sealed in an item: another one sealed it, or its secret was lost.
+
+    OpenAI has a code for it; ours names the field.
+    """
+    if not isinstance(error, ServiceError):
+        return False
+    return error.code == "invalid_encrypted_content" or (error.param or "").endswith(".encrypted_content")
 
 
 def _too_large(error: LooplineError) -> bool:

@@ -18,6 +18,8 @@ from agent_core.protocol.chain import IGNORED_FIELDS, Plan
 from agent_core.protocol.item_log import ItemLog
 from agent_core.wire.codec import encode
 
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
 DEFAULTS: Final[Mapping[str, Any]] = {"store": False, "include": ["reasoning.encrypted_content"]}
 
 
@@ -102,6 +104,20 @@ def socket_frame(
 def cancel_frame(lane: str | None) -> bytes:
     """Ends the lane's running response, at a service that knows it."""
     return encode({"type": "response.cancel"} | ({} if lane is None else {"stream_id": lane}))
+
+
+def without_seal(raw: bytes) -> bytes:
+    """Reasoning without what a service has sealed in it, and without the id that goes with that; else the item as it
+    is."""
+    if b'"encrypted_content"' not in raw:
+        return raw
+    try:
+        fields = _fields.decode(raw)
+    except msgspec.DecodeError:
+        return raw
+    if bytes(fields.get("type", b"")) != b'"reasoning"' or bytes(fields.get("encrypted_content", b"null")) == b"null":
+        return raw
+    return encode({name: value for name, value in fields.items() if name not in ("encrypted_content", "id")})
 
 
 def http_body(fields: Fields, items: Sequence[bytes]) -> bytes:

@@ -15,10 +15,10 @@ from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError, UsageError
 from agent_core.model.attempt import Call
 from agent_core.model.http_way import HttpWay
-from agent_core.model.policy import Decision, Failure, Step, decide
+from agent_core.model.policy import Decision, Failure, Step, decide, of_another_seal
 from agent_core.model.port import CallItem, CallRequest, CallResult, CallStarted, FellBack, Reconnecting, Restarted
 from agent_core.model.reply import Reply
-from agent_core.model.request import Builder, compact_body, read_compacted
+from agent_core.model.request import Builder, compact_body, read_compacted, without_seal
 from agent_core.model.settings import ModelSettings
 from agent_core.model.shared import NO_ENDPOINT, Shared
 from agent_core.model.socket_way import SocketWay
@@ -41,7 +41,7 @@ class Lane:
         self._http = HttpWay(shared)
         self._builder, self._pace = Builder(), Pace()
         self._lock = asyncio.Lock()
-        self._closed = False
+        self._closed = self._unsealed = False
 
     def call(self, request: CallRequest) -> AsyncGenerator[CallItem, None]:
         return self._stream(request, warmup=False)
@@ -132,6 +132,8 @@ class Lane:
         fields = call.fields = self._builder.fields(request)
         plan = call.plan = way.plan(fields, request.items)
         new = request.items.raw(plan.first_new)[: call.count - plan.first_new]
+        if self._unsealed:
+            new = [without_seal(raw) for raw in new]
         data = way.encode(fields, plan, new, warmup=call.warmup)
         size_full = self._builder.full_size(len(data), plan, request.items, len(new))
 
@@ -203,12 +205,15 @@ class Lane:
                 retries=call.retries,
                 continued=call.continued,
                 on_lane=on_lane,
+                unsealed=self._unsealed,
                 reached=self._socket.reached or self._http.reached,
                 probing=self._shared.on_probation,
                 jitter=self._jitter(),
             ),
             self._settings,
         )
+        if decision.step is Step.RESEND and of_another_seal(error):
+            self._unsealed = True
         if decision.step is Step.FALL_BACK:
             self._shared.fall_back()
             self._emitter.emit(ev.ConnectionFallback(cause=error.code, session=self._session))

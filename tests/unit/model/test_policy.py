@@ -27,6 +27,8 @@ LOST = ConnectionLost("gone")
 BUSY = ServiceError("busy", code="server_is_overloaded", status=503, retry=Retry.BACKOFF)
 WRONG = ServiceError("wrong", code="invalid_request", status=400)
 NOT_FOUND = ServiceError("?", code="previous_response_not_found", status=400, retry=Retry.NOW)
+FOREIGN = ServiceError("?", code="invalid_request", status=400, param="input[3].encrypted_content")
+VENDORS = ServiceError("?", code="invalid_encrypted_content", status=400)
 AGED = ServiceError("60 minutes", code="websocket_connection_limit_reached", status=400, retry=Retry.NOW)
 
 
@@ -52,6 +54,10 @@ def after(error: LooplineError, policy: TransportPolicy = "auto", **circumstance
         (NOT_FOUND, {}, Step.RESEND),
         (NOT_FOUND, {"continued": False}, Step.RAISE),
         (AGED, {}, Step.RETRY),
+        (FOREIGN, {}, Step.RESEND),
+        (FOREIGN, {"continued": False}, Step.RESEND),
+        (FOREIGN, {"unsealed": True}, Step.RAISE),
+        (VENDORS, {}, Step.RESEND),
         (AuthError("no"), {}, Step.RAISE),
         (WRONG, {}, Step.RAISE),
         (BUSY, {}, Step.RETRY),

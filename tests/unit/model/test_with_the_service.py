@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from agent_core.model.port import TextDelta
 from agent_core.telemetry import events as ev
 from tests.support import model_events as make
 from tests.support.model_session import Talk, talking
-from tests.support.service import KEY, Running, running_service
+from tests.support.service import KEY, Running, connected, playing, running_service
 
 TOOLS = json.dumps(
     [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}, "strict": False}]
@@ -110,3 +111,22 @@ async def test_a_connection_that_the_service_ends_for_its_age_costs_no_call() ->
             await turn(talk)
     assert talk.told(ev.CallCompleted, "status") == ["completed"] * 4
     assert talk.told(ev.CallSent, "reuse")[:3] == ["first", "reused", "reconnected"]
+
+
+@pytest.mark.parametrize("transport", ["websocket", "http"])
+async def test_reasoning_that_another_service_sealed_costs_one_resend(tmp_path: Path, transport: str) -> None:
+    """A session goes on at another service: what can't be opened there is left out from then on."""
+    thinking = {"steps": [{"output": [{"reasoning": "hm"}, {"text": "so"}]}]}
+    with playing(tmp_path, thinking) as before, running_service() as service:
+        async with connected(before) as socket:
+            asked = {"input": "go", "store": False, "include": ["reasoning.encrypted_content"]}
+            said = (await socket.response(**asked))["output"]
+        assert said[0]["encrypted_content"]
+        async with talk_with(service, transport=transport) as talk:
+            talk.tools = b"[]"
+            for item in (make.user("go"), *said):
+                talk.say(item)
+            await talk.call(make.user("go on"))
+            await talk.call(make.user("and on"))
+    assert [end.status for end in talk.events(ev.CallCompleted)] == ["completed", "completed"]
+    assert len(talk.events(ev.CallSent)) == 3
