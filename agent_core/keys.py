@@ -86,7 +86,7 @@ class Keys:
             return {}
         except OSError as error:
             raise StateError(f"cannot read {self._file}: {error.strerror}") from error
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise StateError(
                 f"{self._file} is damaged", hint="move it away and set the keys again: loopline auth set NAME"
             ) from error

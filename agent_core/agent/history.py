@@ -265,11 +265,11 @@ def _record(line: Line) -> Record | None:
         return None
     try:
         return _decoder.decode(line.record)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:
         return _PASSED_OVER if _kind_decoder.decode(line.record).kind not in _KINDS else None
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

@@ -55,7 +55,7 @@ def _opened(line: bytes) -> bytes | None:
     try:
         line.decode()
         msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return line
 

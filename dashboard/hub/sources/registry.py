@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TypeVar
 
 from agent_core.clock import Clock
@@ -18,6 +20,8 @@ from dashboard.hub.sources.owners import source_key
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, TurnRecord, day_of
+
+log = logging.getLogger(__name__)
 
 SLICE = 200
 """Events folded before other work gets its turn, about 5 ms."""
@@ -185,7 +189,14 @@ def decoded(body: bytes) -> Event | None:
     try:
         return decode_event(body)
     except StateError:
+        _tell_damaged()
         return None
+
+
+@cache
+def _tell_damaged() -> None:
+    """Once a process: the rest of what is damaged is then left out in silence."""
+    log.warning("events in the hub's day files are damaged and left out; what was counted of them stays counted")
 
 
 def _seen_us(record: SourceRecord) -> int:

@@ -41,6 +41,7 @@ KINDS: dict[str, Callable[[bytes], bytes]] = {
     "no UTF-8": lambda line: line.replace(b"word", b"w\xff\xfe\xfd"),
     "another text, still JSON": lambda line: line.replace(b"word", b"ward"),
     "of no kind": lambda line: b'{"what":1}',
+    "bottomless": lambda line: b'{"kind":"item","item":' + b"[" * 100_000 + b"}",
     "carriage return": lambda line: line[:30] + b"\r" + line[31:],
 }
 
