@@ -128,8 +128,7 @@ class ToolRunner:
         if kind is None:
             return None  # an unknown tool has no effect; the toolbox answers it with what exists
         subject = subject_of(call.name, _object(call.arguments))
-        guarded = self._guarded(call)
-        verdict = self._terms.policy.decide(kind, call.name, subject, guarded)
+        verdict = self._terms.policy.decide(kind, call.name, subject, self._guarded(call))
         if verdict.outcome == "allow":
             return None
         if verdict.outcome == "deny":
@@ -146,7 +145,9 @@ class ToolRunner:
         )
         decision = (await self._ask(approval)).decision
         if decision is None:
-            return _denied(f"nobody can approve this here, and it asks each time: {guarded}" if guarded else NOBODY)
+            return _denied(
+                f"nobody can approve this here, and it asks: {verdict.rule}" if verdict.even_auto else NOBODY
+            )
         if decision == "always":
             self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")

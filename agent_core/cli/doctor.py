@@ -26,6 +26,7 @@ from agent_core.tools.commands.environment import command_environment
 from agent_core.tools.mcp.server import Place, Server
 from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
+from agent_core.tools.sandbox.guarantees import CELLS, missing
 from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, find_sandbox
 from agent_core.tools.search.engine import find_ripgrep
 
@@ -73,7 +74,7 @@ def _findings() -> Iterator[Finding]:
         yield _writable(name, folder)
     yield _key(env)
     yield asyncio.run(_service(env))
-    yield _sandbox(env)
+    yield from _sandbox(env)
     yield from asyncio.run(_servers(env))
     remedy = "optional: searches of large trees are quicker with it; pip install 'loopline[search]' brings one"
     yield _program("ripgrep", find_ripgrep(env), remedy)
@@ -120,18 +121,22 @@ async def _service(env: dict[str, str]) -> Finding:
     return Finding(name="embedded service", state="ok", detail=f"starts in {took_s:.1f} s")
 
 
-def _sandbox(env: dict[str, str]) -> Finding:
-    kind = find_sandbox(env).kind
+def _sandbox(env: dict[str, str]) -> Iterator[Finding]:
+    """Which one holds, and what of its guarantees does not."""
+    found = find_sandbox(env)
     try:
         off = load(env=env).settings.sandbox == "off"
     except LooplineError:
         off = False
     if off:
-        return Finding(name="sandbox", state="note", detail="switched off", remedy='set `sandbox = "auto"`')
-    remedy = "" if kind == "bubblewrap" else 'install bubblewrap (`bwrap`), or let commands ask: `approve = "ask"`'
-    return Finding(
-        name="sandbox", state="ok" if kind == "bubblewrap" else "note", detail=DESCRIPTIONS[kind], remedy=remedy
-    )
+        yield Finding(name="sandbox", state="note", detail="switched off", remedy='set `sandbox = "auto"`')
+        return
+    gaps = missing(found.kind, namespaces=found.namespaces)
+    remedy = 'install bubblewrap (`bwrap`), or let commands ask: `approve = "ask"`' if gaps else ""
+    yield Finding(name="sandbox", state="note" if gaps else "ok", detail=DESCRIPTIONS[found.kind], remedy=remedy)
+    for cell in gaps if found.kind != "none" else ():
+        detail = f"does not hold here: {CELLS[cell]}"
+        yield Finding(name=f"sandbox: {cell}", state="note", detail=detail, remedy="commands ask, also under `auto`")
 
 
 async def _servers(env: dict[str, str]) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ from agent_core.tools.editor.diagnostics import DiagnosticSource
 from agent_core.tools.mcp.server import Place
 from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
+from agent_core.tools.sandbox.guarantees import missing
 from agent_core.tools.sandbox.sandbox import Found, Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.guarded import GuardRules
@@ -147,6 +148,7 @@ async def host_session(
             user_environment=options.env,
             tell=_warner(observers),
         )
+        gaps = gaps_of(settings, found)
         grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
             workspace,
@@ -183,7 +185,7 @@ async def host_session(
                 toolbox=toolbox,
                 workspace=workspace,
                 checkpoints=Checkpoints(store, workspace),
-                terms=terms_of(settings, workspace, grants),
+                terms=terms_of(settings, workspace, grants, gaps),
                 approvals=PendingApprovals(
                     approver,
                     name=options.client,
@@ -203,7 +205,7 @@ async def host_session(
             )
         )
         watch = _watch(
-            options, roots[0], loaded, header, session, observers, lambda new: terms_of(new, workspace, grants)
+            options, roots[0], loaded, header, session, observers, lambda new: terms_of(new, workspace, grants, gaps)
         )
         stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
@@ -287,7 +289,19 @@ def _holder(clock: Clock, socket: str | None) -> Holder:
     return Holder(pid=os.getpid(), since=rfc3339(clock.wall_ns()), socket=socket)
 
 
-def terms_of(settings: Settings, workspace: Workspace | None = None, grants: Grants | None = None) -> Terms:
+def gaps_of(settings: Settings, found: Found) -> tuple[str, ...]:
+    """What the sandbox that is asked for does not hold of its guarantees. With none at all `auto` goes on and tells."""
+    if settings.sandbox == "off" or found.kind == "none":
+        return ()
+    return missing(found.kind, namespaces=found.namespaces)
+
+
+def terms_of(
+    settings: Settings,
+    workspace: Workspace | None = None,
+    grants: Grants | None = None,
+    gaps: Sequence[str] = (),
+) -> Terms:
     """Raises ConfigError for prices that are none."""
     return Terms(
         policy=Policy(
@@ -299,6 +313,7 @@ def terms_of(settings: Settings, workspace: Workspace | None = None, grants: Gra
             inside=workspace.may_write if workspace is not None else lambda path: False,
             grants=grants,
             servers={name: server.approve for name, server in read_servers(settings.mcp).items()},
+            gaps=gaps,
         ),
         limits=Limits.of(settings),
         prices=LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings"),

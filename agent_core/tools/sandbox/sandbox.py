@@ -42,8 +42,8 @@ _ROOT_MAY = ("CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_K
 """As `landlock.CAPABILITIES`."""
 
 DESCRIPTIONS: Mapping[Kind, str] = {
-    "bubblewrap": "bubblewrap",
-    "landlock": "Landlock",
+    "bubblewrap": "bubblewrap: holds all of its guarantees",
+    "landlock": "Landlock, with mounts, processes and a network of the command's own where those can be had",
     "sandbox-exec": "sandbox-exec: files and network (not tested by us)",
     "none": "none: commands can do what you can do",
 }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
-import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -15,10 +13,6 @@ from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, Found, Sandbox, find_
 from agent_core.tools.workspace.workspace import Workspace
 from tests.support.parts import lacking
 from tests.support.tools import BIN, Bench, until
-
-BUBBLEWRAP = pytest.mark.parametrize("found", ["bubblewrap"], indirect=True)
-"""For what Landlock can't hold."""
-LANDLOCK = pytest.mark.parametrize("found", ["landlock"], indirect=True)
 
 NOWHERE = {**BIN, "PATH": "/nonexistent"}
 FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE))}
@@ -142,8 +136,7 @@ async def test_a_secret_that_the_user_opened_is_seen(found: Found, home: Path, t
     assert "netrc-key" in output and "aws-key" not in output
 
 
-@BUBBLEWRAP
-async def test_secrets_in_the_workspace_are_not_seen_under_bubblewrap(bench: Bench, found: Found) -> None:
+async def test_secrets_in_the_workspace_are_not_seen(bench: Bench) -> None:
     bench.write(".env", "TOKEN=1")
     bench.write("deep/er/.env.local", "TOKEN=2")
     bench.write(".env.example", "TOKEN=\n")
@@ -152,54 +145,9 @@ async def test_secrets_in_the_workspace_are_not_seen_under_bubblewrap(bench: Ben
     assert bench.bytes(".env") == b"TOKEN=1"
 
 
-@LANDLOCK
-async def test_what_landlock_can_not_hold_is_what_we_say_it_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
-    """The limits that `doctor` and the README name; where one falls, they are to be told anew."""
-    bench.write(".env", "TOKEN=1")
-    assert "TOKEN=1" in (await run(bench, "cat .env"))[0]
-    outside = tmp_path / "outside" / "there"
-    outside.write_text("there")
-    outside.chmod(0o600)
-    await run(bench, f"chmod 644 {outside}")
-    assert stat.S_IMODE(outside.stat().st_mode) == 0o644
-    path = tmp_path / "outside" / "socket"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(path))
-        server.listen(1)
-        script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('{path}')"
-        output, code = await run(bench, f'python3 -c "{script}"')
-        assert code == 0, output
-    for words in ("inside the workspace stay readable", "permissions of files outside", "local sockets"):
-        assert words in DESCRIPTIONS["landlock"]
-
-
-@BUBBLEWRAP
-async def test_bubblewrap_holds_what_landlock_can_not(bench: Bench, found: Found, tmp_path: Path) -> None:
-    outside = tmp_path / "outside" / "there"
-    outside.write_text("there")
-    outside.chmod(0o600)
-    await run(bench, f"chmod 644 {outside}")
-    assert stat.S_IMODE(outside.stat().st_mode) == 0o600
-    output, code = await run(bench, "ls /proc | grep -c '^[0-9]'; kill -0 1; cat /proc/1/cmdline")
-    assert int(output.split("\n")[0]) < 10, "it sees its own processes only"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(f"\0loopline-{os.getpid()}")
-        server.listen(1)
-        script = f"import socket; s = socket.socket(socket.AF_UNIX); s.connect('\\0loopline-{os.getpid()}')"
-        output, code = await run(bench, f'python3 -c "{script}"')
-        assert code != 0, output
-
-
-@BUBBLEWRAP
-async def test_what_git_starts_later_can_not_be_planted(bench: Bench, found: Found) -> None:
-    await run(bench, "git init -q .")
-    output, code = await run(bench, "echo x > .git/hooks/pre-commit")
-    assert code != 0 and not (bench.root / ".git/hooks/pre-commit").exists()
-    output, code = await run(bench, "git config core.fsmonitor ./x")
-    assert code != 0 and "fsmonitor" not in (bench.root / ".git/config").read_text()
-    git = "git -c user.name=x -c user.email=x@example.org"
-    output, code = await run(bench, f"echo x > a && {git} add a && {git} commit -qm x && git log --oneline")
-    assert code == 0, output
+async def test_commands_see_their_own_processes_only(bench: Bench) -> None:
+    output, _ = await run(bench, "ls /proc | grep -c '^[0-9]'; cat /proc/1/cmdline")
+    assert int(output.split("\n")[0]) < 10, output
 
 
 @pytest.mark.parametrize(
