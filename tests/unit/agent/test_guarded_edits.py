@@ -16,7 +16,16 @@ from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Workspace
 from tests.support.tools import Bench
 
-PATCH = "*** Begin Patch\n*** Update File: a.py\n*** Move to: .envrc\n@@\n-a\n+b\n*** Add File: .vscode/x\n+x\n*** End Patch\n"
+PATCH = """*** Begin Patch
+*** Update File: a.py
+*** Move to: .envrc
+@@
+-a
++b
+*** Add File: .vscode/x
++x
+*** End Patch
+"""
 
 
 @pytest.mark.parametrize("approve", ["auto", "ask"])
@@ -44,13 +53,11 @@ def test_all_that_a_patch_writes_is_looked_at() -> None:
     assert targets_of("edit", {"path": "x"}) == ["x"] and targets_of("patch", {"patch": "nonsense"}) == []
 
 
-@pytest.mark.parametrize(
-    "path", [".envrc", "sub/AGENTS.md", ".VSCode/tasks.json", "link", "folder/tasks.json", "mine.tcl"]
-)
+@pytest.mark.parametrize("path", [".exrc", "sub/AGENTS.md", ".VSCode/a", "link", "folder/a", "mine.tcl"])
 async def test_without_a_yes_no_tool_writes_them(tmp_path: Path, path: str) -> None:
     bench = Bench(tmp_path, guarded=("*.tcl",))
     (tmp_path / ".vscode").mkdir()
-    (tmp_path / "link").symlink_to(".envrc")
+    (tmp_path / "link").symlink_to(".exrc")
     (tmp_path / "folder").symlink_to(".vscode")
     assert (await bench.refused("edit", path=path, old="", new="x\n")).startswith("guarded: ")
     assert bench.workspace.guarded(path) is not None and not bench.workspace.may_write(path)
