@@ -1,7 +1,7 @@
 """The engine port: rendered tokens and structured items in, typed deltas out.
 
-An engine is asked for one response at a time per lane and yields deltas; `output/ladder.py` turns them into the event
-ladder of the protocol, so no engine knows an event name. Kinds may alternate: a change of kind closes the open item and
+An engine is asked for one response at a time per lane and yields deltas; `output/event_builder.py` turns them into the
+events of the protocol, so no engine knows an event name. Kinds may alternate: a change of kind closes the open item and
 opens the next. An engine is cancelled by closing its iterator; it must stop within a second.
 """
 
