@@ -7,7 +7,6 @@ else in its file is ignored and listed in `Loaded.ignored`. `SETTINGS` is the on
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -15,7 +14,8 @@ from typing import Any, Literal, get_args
 import msgspec
 import platformdirs
 
-from agent_core.errors import ConfigError
+from agent_core.errors import ConfigError, FileRefused
+from agent_core.untrusted_files import read_toml
 
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
@@ -66,6 +66,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     prices: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     engines: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     mcp: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    editor_code_lens: bool = False
+    editor_ai_comments: bool = False
+    editor_inline_completion: bool = False
     serve_keys: str | None = None
     serve_connections: int = 0
     serve_requests_per_minute: int = 0
@@ -201,7 +204,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="checkpoints.mb", field="checkpoint_mb", parse=_count,
             expected="a whole number, 0 or more", doc="Megabytes kept on disk for undoing turns. 0: no undo."),
     Setting(key="deny", field="deny", parse=_texts, workspace=True, adds=True,
-            expected="a list of command patterns", doc="Commands that are always denied."),
+            expected="a list of command patterns", doc="Commands that are always denied; each layer adds."),
     Setting(key="guarded", field="guarded", parse=_texts, workspace=True, adds=True,
             expected="a list of names or paths, with * and ?",
             doc="Files that run by themselves, beside .git, .envrc, .vscode, …: closed to commands, edits ask."),
@@ -238,6 +241,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="mcp", field="mcp", parse=_tables,
             expected="tables, one per server",
             doc="MCP servers by name: `command` or `url`, and how their calls are approved. Needs the extra `mcp`."),
+    *(Setting(key=f"editor.{name}", field=f"editor_{name}", parse=_switch, expected="true or false", doc=doc)
+      for name, doc in (("code_lens", "Editors: lenses over what a turn changed."),
+                        ("ai_comments", "Editors: a comment that ends in `AI!` starts a turn, in trusted folders."),
+                        ("inline_completion", "Editors: completions while typing, of the model."))),
     Setting(key="serve.keys", field="serve_keys", flag="--keys", parse=_text, expected="a path",
             doc="`serve`: TOML file of API keys, a table [NAME] each: key or sha256, and limits of its own."),
     Setting(key="serve.connections", field="serve_connections", flag="--connections", parse=_count,
@@ -327,10 +334,10 @@ def load(
     def apply(setting: Setting, value: Any, layer: str, where: str) -> None:
         try:
             parsed = setting.parse(value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             key = "" if layer == "flag" else setting.key
             raise ConfigError(where, key, setting.expected, got=_shown(value)) from None
-        if setting.adds and layer == "workspace":
+        if setting.adds:  # no layer takes away what one below says
             parsed = tuple(dict.fromkeys((*values.get(setting.field, ()), *parsed)))
         values[setting.field] = parsed
         origins[setting.field] = Origin(layer, where)
@@ -346,7 +353,7 @@ def load(
         values["trusted"] = tuple(dict.fromkeys((*kept_trust, *values["trusted"])))
     if workspace is not None:
         workspace_file = workspace / ".loopline" / "config.toml"
-        for key, value in _read(workspace_file):
+        for key, value in _read(workspace_file, workspace):
             setting = _known(key, workspace_file)
             if setting.workspace and not _loosens(setting, value, values):
                 apply(setting, value, "workspace", str(workspace_file))
@@ -363,19 +370,17 @@ def load(
     return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored))
 
 
-def _read(path: Path) -> list[tuple[str, Any]]:
-    """Dotted keys of one TOML file in file order; nothing where there is no file."""
+def _read(path: Path, root: Path | None = None) -> list[tuple[str, Any]]:
+    """Dotted keys of one TOML file in file order; nothing where there is no file. `root`: the workspace that it is of,
+    None: it is the user's own."""
     try:
-        data = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise ConfigError(str(path), "", "a readable file", got=error.strerror or "an error") from None
-    try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), "", "valid TOML in UTF-8", got=str(error)) from None
-    return list(_dotted(table, ""))
+        table = read_toml(path, root)
+        return [] if table is None else list(_dotted(table, ""))
+    except FileRefused as refused:
+        expected = "valid TOML in UTF-8" if refused.code == "malformed" else "a readable file of a few kilobytes"
+        raise ConfigError(str(path), "", expected, got=refused.reason) from None
+    except RecursionError:
+        raise ConfigError(str(path), "", "tables a few levels deep") from None
 
 
 def _dotted(table: Mapping[str, Any], prefix: str) -> list[tuple[str, Any]]:

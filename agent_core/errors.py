@@ -156,10 +156,14 @@ class ToolError(LooplineError):
 
 
 class FileRefused(LooplineError):
-    """A file that somebody else may have put there is not read. `code` says what it is: see untrusted_files.py."""
+    """A file that somebody else may have put there is not read. `code` says why, `reason` in words without its name."""
 
     code = "unreadable"
     exit_code = 2
+
+    def __init__(self, shown: str, reason: str, *, code: str) -> None:
+        super().__init__(f"{shown}: {reason}" if shown else reason, code=code)
+        self.reason = reason
 
 
 class EngineError(LooplineError):

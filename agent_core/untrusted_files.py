@@ -24,9 +24,9 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 MAX_TOML_BYTES = 64 << 10
-"""Parsing takes time that grows with the square of a key's parts; so both are bounded."""
-MAX_DOTS = 200
-"""Dots in one line of TOML."""
+MAX_TOML_WORK = 4_000_000
+"""Reading a key of TOML takes time that grows with the square of its parts: bound of the sum over lines of the square
+of their dots."""
 
 _CHUNK_BYTES = 1 << 20
 
@@ -53,7 +53,7 @@ def read(root: str | Path, relative: str, max_bytes: int) -> bytes:
     data = _read(root, relative, max_bytes)
     if len(data) > max_bytes:
         shown = os.path.join(root, relative)
-        raise FileRefused(f"{shown} is longer than {max_bytes:,} bytes", code="too_large")
+        raise FileRefused(shown, f"longer than {max_bytes:,} bytes", code="too_large")
     return data
 
 
@@ -63,6 +63,22 @@ def read_start(root: str | Path, relative: str, max_bytes: int) -> bytes | None:
         return _read(root, relative, max_bytes)[:max_bytes]
     except FileRefused:
         return None
+
+
+def read_plain(path: str, max_bytes: int) -> bytes | None:
+    """A file of a folder that was walked to without links, quickly; None if it is no regular file, is a link, or has
+    more bytes."""
+    try:
+        handle = os.open(path, FILE)
+    except (OSError, ValueError):
+        return None
+    try:
+        data = read_handle(handle, max_bytes + 1) if stat.S_ISREG(os.fstat(handle).st_mode) else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
+    return data if data is not None and len(data) <= max_bytes else None
 
 
 def read_toml(path: Path, root: Path | None = None) -> dict[str, Any] | None:
@@ -83,14 +99,14 @@ def read_toml(path: Path, root: Path | None = None) -> dict[str, Any] | None:
 
 def parse_toml(data: bytes) -> dict[str, Any]:
     """TOML as tables. Raises FileRefused `malformed`, also for what is nested so deep that reading it takes long."""
-    if any(line.count(b".") > MAX_DOTS for line in data.split(b"\n")):
-        raise FileRefused("a line has more dots than settings need", code="malformed")
+    if sum(line.count(b".") ** 2 for line in data.split(b"\n")) > MAX_TOML_WORK:
+        raise FileRefused("", "its keys have more parts than settings need", code="malformed")
     try:
         return tomllib.loads(data.decode("utf-8"))
     except RecursionError:
-        raise FileRefused("it is nested too deep", code="malformed") from None
+        raise FileRefused("", "it is nested too deep", code="malformed") from None
     except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError are such, and a number of too many digits
-        raise FileRefused(str(error), code="malformed") from None
+        raise FileRefused("", str(error), code="malformed") from None
 
 
 def open_parent(root: str, relative: str) -> int:
@@ -112,12 +128,12 @@ def open_at(parent: int, name: str, shown: str) -> tuple[int, os.stat_result]:
     # Looked at before it is opened: opening alone lets a pipe's writer go on and may set a device moving.
     found = os.stat(name, dir_fd=parent, follow_symlinks=False)
     if not stat.S_ISREG(found.st_mode):
-        raise FileRefused(f"{shown} is {kind_of(found.st_mode)}, not a regular file", code="not_a_file")
+        raise FileRefused(shown, f"{kind_of(found.st_mode)}, not a regular file", code="not_a_file")
     handle = os.open(name, FILE, dir_fd=parent)
     status = os.fstat(handle)
     if not stat.S_ISREG(status.st_mode):
         os.close(handle)
-        raise FileRefused(f"{shown} is not a regular file", code="not_a_file")
+        raise FileRefused(shown, "not a regular file", code="not_a_file")
     return handle, status
 
 
@@ -134,11 +150,11 @@ def read_handle(handle: int, most: int) -> bytes:
 def translated(error: OSError, shown: str) -> FileRefused:
     """An error of the system as one of ours that names the file."""
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return FileRefused(f"{shown}: no such file", code="not_found")
+        return FileRefused(shown, "no such file", code="not_found")
     if error.errno in (errno.ELOOP, errno.ENXIO):
-        return FileRefused(f"{shown}: not a regular file", code="not_a_file")
+        return FileRefused(shown, "not a regular file", code="not_a_file")
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
-    return FileRefused(f"{shown}: {reason.lower()}", code="unreadable")
+    return FileRefused(shown, reason.lower(), code="unreadable")
 
 
 def _read(root: str | Path, relative: str, max_bytes: int) -> bytes:
@@ -149,9 +165,9 @@ def _read(root: str | Path, relative: str, max_bytes: int) -> bytes:
         path = os.path.realpath(os.path.join(top, relative))
         inside = path.startswith(f"{top.rstrip('/')}/")
     except (OSError, ValueError):  # a NUL in a name
-        raise FileRefused(f"{shown!r} is no path", code="not_a_file") from None
+        raise FileRefused(repr(shown), "no path", code="not_a_file") from None
     if not inside:
-        raise FileRefused(f"{shown} leads out of {root}", code="not_a_file")
+        raise FileRefused(shown, f"a link that leads out of {root}", code="not_a_file")
     try:
         parent = open_parent(top, os.path.relpath(path, top))
         try:

@@ -34,7 +34,7 @@ from lsp_server.protocol.methods import announcement
 from lsp_server.remote import RemoteSession
 from lsp_server.rpc.protocol_fixes import FixedProtocol, make_converter
 from lsp_server.sessions import Desk
-from lsp_server.settings import EditorSettings, claimed_by_folders, resolve
+from lsp_server.settings import EditorSettings, resolve
 from lsp_server.stream import EventStream
 
 log = logging.getLogger(__name__)
@@ -192,7 +192,9 @@ class LoopServer(LanguageServer):
 
     def configure(self, pulled: Any) -> None:
         before = self.settings
-        self.settings = resolve(self._options, pulled, claimed_by_folders(self.roots), self.process.env)
+        self.settings = resolve(
+            self._options, pulled, self.process.env, users_own=self.client.ours.get("userSettings") is True
+        )
         for problem in self.settings.problems:
             if problem not in before.problems:
                 self.client.message(lsp.MessageType.Warning, f"Loopline: {problem}")

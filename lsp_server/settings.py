@@ -1,40 +1,35 @@
 """Settings as an editor gives them, and which of them count.
 
-An editor merges its user's settings with the folder's before it hands them over, and does not say which is which. So a
-key that a settings file inside the workspace names as well may be the folder's word, and then only counts where a
-folder's word does: `model`, `project`, a stricter `approve`, and more `deny` rules than the user's.
-`initializationOptions` come from the user's own configuration of the editor.
+Editors merge their user's settings with the folder's, `initializationOptions` included, before they hand them over, and
+most do not say which is which. So all of it counts only from a client that says by capability (`userSettings`) that it
+hands over its user's own word, with a folder's left out. Of any other client what a folder may say counts: `model`,
+`project`, `codeLens`, a stricter `approve` and further `deny` rules; its user sets the rest in Loopline's own
+configuration. What files of the folder contain is never asked.
 """
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from agent_core.config import Approve, Settings, load
+from agent_core.config import Approve, Settings, config_dir, load
 from agent_core.errors import ConfigError
 
-MAX_FILE_BYTES = 1 << 20
-_FOLDER_FILES = (
-    ".vscode/settings.json", ".idea/loopline.xml", ".zed/settings.json", ".vim/coc-settings.json", ".nvim.lua", ".exrc",
-    ".nvimrc", ".neoconf.json", ".lazy.lua", ".helix/languages.toml", ".dir-locals.el", ".theia/settings.json",
-    ".fleet/settings.json", ".kakrc.local",
-)  # fmt: skip
-_FOLDER_PATTERNS = ("*.code-workspace", "*.sublime-project", ".nlsp-settings/*")
 _OWN_FILE = ".loopline/config.toml"
-WATCHED = tuple(f"**/{name}" for name in (*_FOLDER_FILES, *_FOLDER_PATTERNS, _OWN_FILE))
-"""Patterns of the files that say something about settings."""
+WATCHED = (f"**/{_OWN_FILE}",)
+"""Patterns of the files of a workspace that hold settings of ours."""
 _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 _FIELDS: Mapping[str, str] = {
     "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
     "project": "project", "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
 }  # fmt: skip
-_SWITCHES = ("codeLens", "aiComments", "inlineCompletion")
+_SWITCHES: Mapping[str, str] = {
+    "codeLens": "editor.code_lens", "aiComments": "editor.ai_comments", "inlineCompletion": "editor.inline_completion",
+}  # fmt: skip
 _FOLDER_MAY_SAY = frozenset({"model", "project", "codeLens"})
 
 
@@ -51,23 +46,13 @@ class EditorSettings(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
-def resolve(options: Any, pulled: Any, claimed: frozenset[str], env: Mapping[str, str]) -> EditorSettings:
-    """`options` are the initializationOptions, `pulled` the section `loopline` (None: there is none), `claimed` the
-    keys that files of the workspace name."""
-    user, given = _section(options), _section(pulled)
+def resolve(options: Any, pulled: Any, env: Mapping[str, str], *, users_own: bool) -> EditorSettings:
+    """`options` are the initializationOptions, `pulled` the section `loopline` (None: there is none). `users_own`: the
+    client says that a folder's word is left out of both."""
+    given = {**_section(options), **{key: value for key, value in _section(pulled).items() if value is not None}}
+    own = _own(env)
     problems: list[str] = []
-    values = dict(user)
-    for key, value in given.items():
-        if value is None:
-            continue
-        if key in claimed and key not in _FOLDER_MAY_SAY and value != user.get(key):
-            stricter = key == "approve" and _stricter(value, _approve(user, env))
-            if stricter or (key == "deny" and _adds_to(value, user.get(key))):
-                values[key] = value
-            else:
-                problems.append(f"`loopline.{key}` is ignored: a settings file in the workspace names it")
-            continue
-        values[key] = value
+    values = dict(given) if users_own else _as_a_folder(given, own, env, problems)
     trusted = values.pop("trusted", None)
     flags = {_FIELDS[key]: value for key, value in values.items() if key in _FIELDS}
     flags = _valid(flags, problems)
@@ -76,34 +61,16 @@ def resolve(options: Any, pulled: Any, claimed: frozenset[str], env: Mapping[str
         flags=flags,
         trusted=tuple(path for path in trusted if isinstance(path, str)) if isinstance(trusted, list) else (),
         trust_all=trusted is True,
-        code_lens=values.get("codeLens") is True,
-        ai_comments=values.get("aiComments") is True,
-        inline_completion=values.get("inlineCompletion") is True,
+        code_lens=values.get("codeLens", own.editor_code_lens) is True,
+        ai_comments=values.get("aiComments", own.editor_ai_comments) is True,
+        inline_completion=values.get("inlineCompletion", own.editor_inline_completion) is True,
         problems=tuple(problems),
     )
 
 
-def claimed_by_folders(roots: Iterable[Path]) -> frozenset[str]:
-    """Keys of ours that settings files in the workspace name. Their text is searched, whatever their format."""
-    found: set[str] = set()
-    for root in roots:
-        paths = [root / name for name in _FOLDER_FILES]
-        paths += [path for pattern in _FOLDER_PATTERNS for path in sorted(root.glob(pattern))[:20]]
-        for path in paths:
-            text = _text(path)
-            if "loopline" in text:
-                found.update(key for key in (*_FIELDS, *_SWITCHES) if key in text)
-    return frozenset(found)
-
-
 def is_settings_file(path: str, roots: Iterable[Path]) -> bool:
-    """Whether a file of the workspace says something about settings, by its path."""
-    for root in roots:
-        if path.startswith(f"{root}/"):
-            relative = path[len(str(root)) + 1 :]
-            patterns = (*_FOLDER_PATTERNS, _OWN_FILE)
-            return relative in _FOLDER_FILES or any(fnmatch.fnmatchcase(relative, one) for one in patterns)
-    return False
+    """Whether a file of the workspace holds settings of ours, by its path."""
+    return any(path == f"{root}/{_OWN_FILE}" for root in roots)
 
 
 def stricter_approve(editor: Any, folder: Approve) -> Approve | None:
@@ -118,21 +85,42 @@ def _section(given: Any) -> Mapping[str, Any]:
     return inner if isinstance(inner, Mapping) else given
 
 
-def _approve(user: Mapping[str, Any], env: Mapping[str, str]) -> str:
+def _own(env: Mapping[str, str]) -> Settings:
+    """What the user's own configuration says; the defaults while it can't be read, which is told elsewhere."""
     try:
-        own = load(env=env).settings.approve
+        return load(env=env).settings
     except ConfigError:
-        own = Settings().approve
-    return str(user.get("approve") or own)
+        return Settings()
+
+
+def _as_a_folder(
+    given: Mapping[str, Any], own: Settings, env: Mapping[str, str], problems: list[str]
+) -> dict[str, Any]:
+    """What of it a folder may say, too."""
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        if key in _FOLDER_MAY_SAY or (key == "approve" and _stricter(value, own.approve)):
+            values[key] = value
+        elif key == "deny" and isinstance(value, list):
+            values[key] = [*own.deny, *(rule for rule in value if rule not in own.deny)]
+        elif key == "trusted":
+            problems.append("`loopline.trusted` is ignored, as the folder may have said it: use `loopline trust DIR`")
+        elif key in _FIELDS or key in _SWITCHES:
+            if _says(own, key) != value:
+                name = _FIELDS.get(key) or _SWITCHES[key]
+                where = config_dir(env) / "config.toml"
+                problems.append(f"`loopline.{key}` is ignored, as the folder may have said it: set `{name}` in {where}")
+        else:
+            values[key] = value  # told as no setting
+    return values
+
+
+def _says(own: Settings, key: str) -> Any:
+    return getattr(own, _FIELDS.get(key) or _SWITCHES[key].replace(".", "_"))
 
 
 def _stricter(one: Any, other: Any) -> bool:
     return _STRICTNESS.get(str(one), -1) > _STRICTNESS.get(str(other), 99)
-
-
-def _adds_to(given: Any, own: Any) -> bool:
-    """Whether a list of deny rules holds all of the user's, which must be known: a list may also have replaced them."""
-    return isinstance(given, list) and isinstance(own, list) and all(rule in given for rule in own)
 
 
 def _valid(flags: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -148,11 +136,3 @@ def _valid(flags: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
             key = next(name for name, known in _FIELDS.items() if known == field)
             problems.append(f"`loopline.{key}` is ignored: expected {error.expected}")
     return good
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_FILE_BYTES).decode("utf-8", "replace")
-    except OSError:
-        return ""

@@ -4,6 +4,7 @@ app.py        the commands and their options; loads nothing heavy until a comman
 manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
 plugins.py    commands of the other packages, by entry points
 run.py        `run`: a session on a terminal or as JSON lines, and its exit code
+interrupts.py what a signal does to a run
 demo.py       `demo`: the same on the sample, twice
 serve.py      `serve`: options of the Responses service
 terminal.py   how a session looks in a terminal

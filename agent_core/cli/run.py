@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from rich.text import Text
 from agent_core.agent.approvals.policy import Approver
 from agent_core.agent.turn import Outcome
 from agent_core.cli.approver import approver_for
+from agent_core.cli.interrupts import Cancelled
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table, suspect_note
 from agent_core.cli.terminal import Terminal, diff_text, make_console
@@ -102,7 +102,7 @@ async def perform(options: RunOptions, observer: Observer, console: Console) -> 
     changes: list[Change] = []
     loop = asyncio.get_running_loop()
     started_s = loop.time()
-    with _Cancelled() as cancelled:
+    with Cancelled() as cancelled:
         try:
             outcome = await _outcome(options, observer, approver_for(console), events, changes)
         except asyncio.CancelledError:
@@ -161,31 +161,6 @@ async def _turn(hosted: Hosted, task: str, changes: list[Change]) -> Outcome:
         return await hosted.session.run_turn(task)
     finally:
         changes += await hosted.workspace.net_changes()
-
-
-class _Cancelled:
-    """While entered, the first signal cancels the current task; later ones wait for it to tidy up."""
-
-    def __init__(self) -> None:
-        self.by_signal = False
-        self._signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def __enter__(self) -> _Cancelled:
-        task = asyncio.current_task()
-        assert task is not None
-
-        def cancel() -> None:
-            if not self.by_signal:
-                self.by_signal = True
-                task.cancel()
-
-        for each in self._signals:
-            asyncio.get_running_loop().add_signal_handler(each, cancel)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        for each in self._signals:
-            asyncio.get_running_loop().remove_signal_handler(each)
 
 
 def show(console: Console, report: Report) -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 import msgspec
 from lsprotocol import types as lsp
 
-from agent_core.errors import ToolError
+from agent_core.errors import FileRefused, ToolError
 from agent_core.tools.workspace import disk, text
 from agent_core.tools.workspace.workspace import MAX_TEXT_BYTES, OpenDocument
+from agent_core.untrusted_files import read
 from lsp_server.client import Client
 from lsp_server.documents import merge
 from lsp_server.documents.documents import Document, Documents
@@ -156,11 +157,13 @@ class Buffers:
         return known.equal
 
     def _equal(self, document: Document) -> bool:
+        here = document.text.encode("utf-8", "surrogatepass")
+        path = Path(os.path.realpath(document.path or ""))  # the editor has it open, so a link is the user's choice
         try:
-            data = Path(document.path or "").read_bytes()
-        except OSError:
+            data = read(path.parent, path.name, max(len(here), MAX_TEXT_BYTES * 2))
+        except FileRefused:
             return False
-        if document.text.encode("utf-8", "surrogatepass") == data:
+        if here == data:
             return True
         decoded = text.decode(data) if len(data) <= MAX_TEXT_BYTES * 2 else None
         return decoded is not None and text.to_newlines(decoded[0]) == text.to_newlines(document.text)

@@ -253,12 +253,15 @@ class ClientFeatures(Shape):
 
     `saveDocuments`: answers that request. `approvals`: asks its user by itself, so `window/showMessageRequest` is not
     used. `answers`: shows the model's words itself, so no document is opened for them. `events`: false to get none.
+    `userSettings`: what it hands over as settings is its user's own word, a folder's left out; of a client that does
+    not say so only what a folder may say counts.
     """
 
     save_documents: bool = False
     approvals: bool = False
     answers: bool = False
     events: bool = True
+    user_settings: bool = False
 
 
 class Events(Shape):

@@ -158,9 +158,11 @@ class LspClient:
         encodings: list[str] | None = None,
         options: Any = None,
         experimental: Json | None = None,
+        user_settings: bool = True,
         **changes: Any,
     ) -> Any:
-        """Initialize as a capable editor; `changes` replace params."""
+        """Initialize as a capable editor; `changes` replace params. `user_settings`: `options` and what it answers for
+        the section `loopline` are its user's own word, as it says."""
         capabilities = client_capabilities(encodings or ["utf-16"], experimental)
         folders = [{"uri": root.as_uri(), "name": root.name}] if root is not None else None
         params = {
@@ -170,6 +172,10 @@ class LspClient:
             "workspaceFolders": folders,
             "initializationOptions": options,
         } | changes
+        if user_settings:
+            said = params["capabilities"] = {**params["capabilities"]}
+            ours = said.get("experimental", {}).get("loopline", {})
+            said["experimental"] = {**said.get("experimental", {}), "loopline": {**ours, "userSettings": True}}
         result = await self.request("initialize", params)
         self.capabilities = result["capabilities"]
         await self.notify("initialized", {})

@@ -52,6 +52,22 @@ def test_a_hostile_workspace_changes_nothing_that_matters(home: dict[str, str], 
     assert {key for key, _ in loaded.ignored} == {"base_url", "approve", "python", "trusted", "transport", "hub.url"}
 
 
+def test_no_layer_takes_a_deny_rule_away(home: dict[str, str], tmp_path: Path) -> None:
+    """`deny = []` in a folder emptied the user's list."""
+    _write(_user_file(home), 'deny = ["git push*"]\n')
+    for text, rules in (("deny = []", ()), ('deny = ["curl *", "git push*"]', ("curl *",))):
+        _write(tmp_path / "ws" / ".loopline" / "config.toml", text)
+        loaded = load(workspace=tmp_path / "ws", env=home, flags={"deny": ()})
+        assert loaded.settings.deny == ("git push*", *rules)
+
+
+def test_the_users_own_file_may_be_a_link(home: dict[str, str], tmp_path: Path) -> None:
+    _write(tmp_path / "dotfiles" / "loopline.toml", 'model = "mine"\n')
+    _user_file(home).parent.mkdir(parents=True)
+    _user_file(home).symlink_to(tmp_path / "dotfiles" / "loopline.toml")
+    assert load(env=home).settings.model == "mine"
+
+
 def test_a_workspace_may_be_stricter(home: dict[str, str], tmp_path: Path) -> None:
     _write(_user_file(home), 'approve = "auto"\n')
     _write(tmp_path / ".loopline" / "config.toml", 'approve = "never"\n')

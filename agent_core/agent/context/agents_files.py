@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from agent_core.agent.context.fragments import MAX_TOKENS, capped, tokens_of
+from agent_core.untrusted_files import read_start
 
 NAME = "AGENTS.md"
 _HEAD = "AGENTS.md of "
@@ -52,13 +53,8 @@ class AgentsFiles:
 
     def _read(self, root: Path, folder: Path) -> Iterator[str]:
         path = folder / NAME
-        try:
-            if not path.is_file() or not path.resolve().is_relative_to(root.resolve()):
-                return
-            with path.open("rb") as file:
-                text = file.read(4 * 3 * MAX_TOKENS["agents"]).decode("utf-8", "replace").strip()
-        except OSError:
-            return
+        data = read_start(root, path.relative_to(root).as_posix(), 4 * 3 * MAX_TOKENS["agents"])
+        text = (data or b"").decode("utf-8", "replace").strip()
         name = "/".join((root.name, *folder.relative_to(root).parts))
         if not text:
             return

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from agent_core.errors import FileRefused
 from agent_core.tools.checks.runners import peek
+from agent_core.untrusted_files import parse_toml
 
 LinterName = Literal["ruff", "mypy", "eslint"]
 LINTERS: tuple[LinterName, ...] = get_args(LinterName)
@@ -43,7 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 def configured(root: Path) -> tuple[LinterName, ...]:
     """The linters that the project has settings for."""
     tools = _pyproject_tools(root)
-    setup = peek(root / "setup.cfg")
+    setup = peek(root, "setup.cfg")
     found: dict[LinterName, bool] = {
         "ruff": "ruff" in tools or _has(root, "ruff.toml", ".ruff.toml"),
         "mypy": "mypy" in tools or _has(root, "mypy.ini", ".mypy.ini") or "\n[mypy]" in f"\n{setup}",
@@ -130,16 +131,16 @@ def _has(root: Path, *names: str) -> bool:
 
 def _pyproject_tools(root: Path) -> Mapping[str, Any]:
     try:
-        tools = tomllib.loads(peek(root / "pyproject.toml")).get("tool", {})
-    except tomllib.TOMLDecodeError:
+        tools = parse_toml(peek(root, "pyproject.toml").encode("utf-8", "replace")).get("tool", {})
+    except FileRefused:
         return {}
     return tools if isinstance(tools, dict) else {}
 
 
 def _package(root: Path) -> Mapping[str, Any]:
     try:
-        package = json.loads(peek(root / "package.json") or "{}")
-    except ValueError:
+        package = json.loads(peek(root, "package.json") or "{}")
+    except (ValueError, RecursionError):
         return {}
     return package if isinstance(package, dict) else {}
 
@@ -150,5 +151,5 @@ def _names_files(root: Path) -> bool:
     keys = {"files", "packages", "modules"}
     if isinstance(section, dict) and keys & set(section):
         return True
-    texts = [peek(root / name) for name in ("mypy.ini", ".mypy.ini", "setup.cfg")]
+    texts = [peek(root, name) for name in ("mypy.ini", ".mypy.ini", "setup.cfg")]
     return any(re.search(r"^(?:files|packages|modules)\s*=", text, re.MULTILINE) for text in texts)

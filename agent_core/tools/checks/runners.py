@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
-from agent_core.errors import ToolError
+from agent_core.errors import FileRefused, ToolError
 from agent_core.tools.workspace.text import decode
 from agent_core.tools.workspace.walk import walk
+from agent_core.untrusted_files import parse_toml, read_start
 
 RunnerName = Literal["pytest", "unittest", "npm"]
 
@@ -57,7 +57,7 @@ def look_at(root: Path, target: str | None = None, tick: Callable[[], None] = la
             conftest = True
         elif _TEST_FILE.search(entry.relative) and entry.relative != named:
             test_files.append(entry.relative)
-    texts = [peek(root / name) for name in test_files]
+    texts = [peek(root, name) for name in test_files]
     return Project(
         pytest_configured=conftest or _pytest_section(root),
         plain_tests=any(_PLAIN_TEST.search(text) for text in texts),
@@ -165,34 +165,28 @@ def _pattern(test_files: tuple[str, ...]) -> str:
 def _pytest_section(root: Path) -> bool:
     if (root / "pytest.ini").is_file() or (root / ".pytest.ini").is_file():
         return True
-    if re.search(r"^\[tool:pytest\]", peek(root / "setup.cfg"), re.MULTILINE):
+    if re.search(r"^\[tool:pytest\]", peek(root, "setup.cfg"), re.MULTILINE):
         return True
-    if re.search(r"^\[pytest\]", peek(root / "tox.ini"), re.MULTILINE):
+    if re.search(r"^\[pytest\]", peek(root, "tox.ini"), re.MULTILINE):
         return True
     try:
-        tools = tomllib.loads(peek(root / "pyproject.toml")).get("tool", {})
-    except tomllib.TOMLDecodeError:
+        tools = parse_toml(peek(root, "pyproject.toml").encode("utf-8", "replace")).get("tool", {})
+    except FileRefused:
         return False
     return isinstance(tools, dict) and "pytest" in tools
 
 
 def _npm_script(root: Path) -> bool:
     try:
-        scripts = json.loads(peek(root / "package.json") or "{}").get("scripts", {})
+        scripts = json.loads(peek(root, "package.json") or "{}").get("scripts", {})
         script = scripts.get("test")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return False
     return isinstance(script, str) and bool(script.strip()) and _NPM_DEFAULT not in script
 
 
-def peek(path: Path) -> str:
-    """The start of a text file; "" if it is none."""
-    try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            data = file.read(_PEEK_BYTES)
-    except OSError:
-        return ""
-    decoded = decode(data)
+def peek(root: Path, name: str) -> str:
+    """The start of a text file below `root`; "" if it is none."""
+    data = read_start(root, name, _PEEK_BYTES)
+    decoded = decode(data) if data is not None else None
     return decoded[0] if decoded else ""

@@ -5,7 +5,7 @@ Owns the precedence: a deeper file wins over a higher one, a later line over an 
 """
 
 # Plain strings: a path object per folder would slow a walk down.
-# ruff: noqa: PTH112, PTH118, PTH123
+# ruff: noqa: PTH112, PTH118
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from collections.abc import Sequence
 
 import msgspec
 from pathspec import GitIgnoreSpec
+
+from agent_core.untrusted_files import read_plain
 
 OWN_IGNORE_FILE = ".looplineignore"
 """What it names is closed to all tools; what only `.gitignore` names is just left out of lists and searches."""
@@ -129,15 +131,7 @@ def _costly(line: str) -> bool:
 
 
 def _lines(path: str) -> list[str]:
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except OSError:
-        return []
-    with open(handle, "rb") as file:
-        try:
-            data = file.read(MAX_IGNORE_BYTES + 1)
-        except OSError:
-            return []
-    if len(data) > MAX_IGNORE_BYTES:
+    data = read_plain(path, MAX_IGNORE_BYTES)
+    if data is None:
         return []
     return [line.removesuffix("\r") for line in data.decode("utf-8", "surrogateescape").split("\n")]

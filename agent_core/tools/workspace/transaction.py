@@ -60,7 +60,7 @@ def _check(workspace: Workspace, change: FileChange) -> None:
 def _check_notebook(at: Location, content: str) -> None:
     try:
         notebook = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ToolError(
             f"{at.shown} would no longer be a notebook ({error}); nothing written", code="notebook"
         ) from error

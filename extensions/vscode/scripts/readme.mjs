@@ -9,7 +9,7 @@ function settings() {
     .sort(([, one], [, other]) => one.order - other.order)
     .map(([name, one]) => {
       const values = one.enum === undefined ? one.type : one.enum.map((value) => `\`${value}\``).join(' ');
-      const whose = one.scope === 'machine' ? 'yours' : 'a folder too';
+      const whose = ['machine', 'application'].includes(one.scope) ? 'yours' : 'a folder too';
       return `| \`${name}\` | ${values} | \`${JSON.stringify(one.default)}\` | ${whose} | ${one.markdownDescription} |`;
     });
   return ['| setting | values | default | who may set it | |', '|---|---|---|---|---|', ...rows].join('\n');

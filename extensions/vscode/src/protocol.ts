@@ -89,13 +89,16 @@ export interface Category {
 /**
  * What a client announces in its `capabilities.experimental.loopline`. `saveDocuments`: answers that request.
  * `approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `answers`: shows the model's words
- * itself, so no document is opened for them. `events`: false to get none.
+ * itself, so no document is opened for them. `events`: false to get none. `userSettings`: what it hands over as
+ * settings is its user's own word, a folder's left out; of a client that does not say so only what a folder may say
+ * counts.
  */
 export interface ClientFeatures {
   saveDocuments?: boolean;
   approvals?: boolean;
   answers?: boolean;
   events?: boolean;
+  userSettings?: boolean;
 }
 
 /** Something that helps, as in the protocol. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -60,9 +61,15 @@ def merged(root: Path) -> Json:
     return {key.removeprefix("loopline."): value for key, value in json.loads(text).items()}
 
 
-async def test_nothing_of_a_hostile_repository_takes_effect(
-    raw: LspClient, hostile: Path, model: Puppet, shared: Json
-) -> None:
+@pytest.fixture
+async def merging(tmp_path: Path, model: Puppet) -> AsyncIterator[LspClient]:
+    """A server of one's own, whose user set the service in their own configuration; the client mixes settings."""
+    async with stdio(puppet_env(tmp_path, model)) as client:
+        yield with_answers(client)
+
+
+async def test_nothing_of_a_hostile_repository_takes_effect(merging: LspClient, hostile: Path, model: Puppet) -> None:
+    raw = merging
     asked: list[Json] = []
 
     async def configuration(params: Json) -> list[Json]:
@@ -73,9 +80,9 @@ async def test_nothing_of_a_hostile_repository_takes_effect(
 
     raw.handlers |= {"workspace/configuration": configuration, "window/showMessageRequest": deny}
     editor = Editor(raw).attach()
-    await raw.initialize(hostile, options={"baseUrl": model.base_url, "model": "puppet"})
+    await raw.initialize(hostile, options=merged(hostile), user_settings=False)
     await raw.until(
-        lambda: len([m for m in raw.of("window/showMessage") if "is ignored" in m["params"]["message"]]) >= 8
+        lambda: len([m for m in raw.of("window/showMessage") if "is ignored" in m["params"]["message"]]) >= 7
     )
     buffer = await editor.open(hostile / "todo.py")
     await editor.type(buffer, 0, "# and this AI!\n")
@@ -114,7 +121,8 @@ async def test_a_stricter_folder_holds_even_against_the_editor(raw: LspClient, r
     assert "approve=never" in model.outputs[0] and not (root / "ran.txt").exists()
 
 
-async def test_a_folders_stricter_setting_of_the_editor_counts(raw: LspClient, root: Path, model: Puppet) -> None:
+async def test_a_folders_stricter_setting_of_the_editor_counts(merging: LspClient, root: Path, model: Puppet) -> None:
+    raw = merging
     (root / ".vscode").mkdir()
     (root / ".vscode" / "settings.json").write_text('{"loopline.approve": "never", "loopline.model": "folder"}')
 
@@ -122,7 +130,7 @@ async def test_a_folders_stricter_setting_of_the_editor_counts(raw: LspClient, r
         return [merged(root)]
 
     raw.handlers["workspace/configuration"] = configuration
-    await raw.initialize(root, options={"baseUrl": model.base_url, "model": "puppet"})
+    await raw.initialize(root, user_settings=False)
     await raw.until(lambda: raw.of("workspace/configuration"))
     await raw.command("loopline.session.list", {})
     await raw.turn(steps(TOUCH, DONE))

@@ -26,17 +26,18 @@ async def editor(
 ) -> AsyncIterator[LanguageClient]:
     """The client as one of the editors, initialized; the server must end well."""
     command = [sys.executable, "-m", "agent_core", "lsp", "--stdio"]
-    config = ClientServerConfig(server_command=command, server_env=dict(puppet_env(tmp_path, model)))
+    config = ClientServerConfig(
+        server_command=command, server_env=dict(puppet_env(tmp_path, model, LOOPLINE_APPROVE="auto"))
+    )
     client = await config.start()
     assert isinstance(client, LanguageClient)
     client.feature(lsp.CLIENT_REGISTER_CAPABILITY)(registered)  # it knows no answer to that by itself
-    client.set_configuration({"approve": "auto"}, section="loopline")
+    client.set_configuration({"approve": "auto", "codeLens": False}, section="loopline")
     await client.initialize_session(
         lsp.InitializeParams(
             capabilities=client_capabilities(request.param),
             workspace_folders=[lsp.WorkspaceFolder(root.as_uri(), root.name)],
             root_uri=root.as_uri(),
-            initialization_options={"approve": "auto"},
         )
     )
     yield client

@@ -23,15 +23,15 @@ from lsp_server.features.watching import folders_of
 from lsp_server.protocol import methods, schema, typings
 from lsp_server.protocol.events import AnyEvent
 from lsp_server.recent import Recent
-from lsp_server.settings import EditorSettings, claimed_by_folders, is_settings_file, resolve, stricter_approve
+from lsp_server.settings import EditorSettings, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
 from tests.support.lsp_inside import inside
 
 NOWHERE = {"XDG_CONFIG_HOME": "/nonexistent"}
 
 
-def settled(options: object, pulled: object = None, *claimed: str) -> EditorSettings:
-    return resolve(options, pulled, frozenset(claimed), NOWHERE)
+def settled(options: object, pulled: object = None, *, users_own: bool = True) -> EditorSettings:
+    return resolve(options, pulled, NOWHERE, users_own=users_own)
 
 
 def test_pulled_settings_win_over_initialization_options() -> None:
@@ -41,24 +41,37 @@ def test_pulled_settings_win_over_initialization_options() -> None:
     assert settled("nonsense", 5) == EditorSettings()
 
 
-def test_a_folder_may_add_deny_rules_and_take_none_away() -> None:
-    assert settled({"deny": ["rm *"]}, {"deny": ["rm *", "curl *"]}, "deny").flags["deny"] == ["rm *", "curl *"]
-    assert settled({"deny": ["rm *"]}, {"deny": ["curl *"]}, "deny").flags["deny"] == ["rm *"]
-    assert settled({}, {"deny": ["curl *"]}, "deny").flags == {}  # it may have replaced rules of the user
+EVERYTHING = {
+    "baseUrl": "http://evil/v1", "approve": "auto", "trusted": ["/"], "aiComments": True, "inlineCompletion": True,
+    "python": "evil", "transport": "http", "approvalTimeoutS": 0.01,
+}  # fmt: skip
+"""What a folder may not say."""
 
 
-def test_what_a_folder_may_have_said_counts_only_where_a_folder_may_say_it() -> None:
-    everything = ("baseUrl", "approve", "trusted", "aiComments", "model", "python")
-    pulled = {"baseUrl": "http://evil/v1", "approve": "auto", "trusted": ["/"], "aiComments": True, "model": "m",
-              "python": "evil"}  # fmt: skip
-    found = settled({}, pulled, *everything)
-    assert found.flags == {"model": "m"} and found.trusted == () and not found.ai_comments
-    assert len(found.problems) == 5
-    # a stricter word counts, and so does what the user says as well
-    assert settled({}, {"approve": "never"}, "approve").flags == {"approve": "never"}
-    assert settled({"approve": "never"}, {"approve": "ask"}, "approve").flags == {"approve": "never"}
-    same = {"baseUrl": "http://mine/v1"}
-    assert settled(same, same, "baseUrl").flags == {"base_url": "http://mine/v1"}
+@pytest.mark.parametrize("key", EVERYTHING)
+def test_a_key_counts_only_from_a_client_that_leaves_the_folders_word_out(key: str) -> None:
+    """Nothing is looked for in files of the folder, so no way to write a key there matters."""
+    for way in ({key: EVERYTHING[key]}, {"loopline": {key: EVERYTHING[key]}}):
+        for options, pulled in ((way, None), (None, way), (way, way)):
+            found = settled(options, pulled, users_own=False)
+            assert found == EditorSettings(problems=found.problems) and len(found.problems) == 1
+            assert settled(options, pulled) != EditorSettings() and settled(options, pulled).problems == ()
+
+
+def test_what_a_folder_may_say_counts_from_every_client(tmp_path: Path) -> None:
+    said = {"model": "m", "project": "p", "codeLens": True, "approve": "never", "deny": ["curl *"]}
+    found = settled(said, users_own=False)
+    assert found.flags == {"model": "m", "project": "p", "approve": "never", "deny": ["curl *"]}
+    assert found.code_lens and found.problems == ()
+    (tmp_path / "loopline").mkdir()
+    (tmp_path / "loopline" / "config.toml").write_text(
+        'deny = ["rm *"]\napprove = "never"\n[editor]\nai_comments = true\n'
+    )
+    env = {"XDG_CONFIG_HOME": str(tmp_path)}
+    more = resolve({"deny": ["curl *"], "approve": "ask"}, None, env, users_own=False)
+    assert more.flags == {"deny": ["rm *", "curl *"]} and len(more.problems) == 1 and more.ai_comments
+    same = resolve({"approve": "never", "aiComments": True}, None, env, users_own=False)
+    assert same.problems == ()  # it says what holds anyway
 
 
 def test_wrong_settings_are_told_and_left_out() -> None:
@@ -71,17 +84,10 @@ def test_wrong_settings_are_told_and_left_out() -> None:
     )
 
 
-def test_files_of_the_workspace_that_name_our_keys_are_found(tmp_path: Path) -> None:
-    assert claimed_by_folders([tmp_path]) == frozenset()
-    (tmp_path / ".vscode").mkdir()
-    (tmp_path / ".vscode" / "settings.json").write_text('{"loopline.baseUrl": "x", // "approve"\n}')
-    (tmp_path / "a.code-workspace").write_text('{"settings": {"loopline": {"trusted": true}}}')
-    (tmp_path / ".exrc").write_text("set number")
-    assert claimed_by_folders([tmp_path]) == {"baseUrl", "approve", "trusted"}
-    assert is_settings_file(f"{tmp_path}/.vscode/settings.json", [tmp_path])
-    assert is_settings_file(f"{tmp_path}/x.code-workspace", [tmp_path])
-    assert not is_settings_file(f"{tmp_path}/src/settings.json", [tmp_path])
-    assert not is_settings_file("/elsewhere/.exrc", [tmp_path])
+def test_which_files_hold_settings_of_ours(tmp_path: Path) -> None:
+    assert is_settings_file(f"{tmp_path}/.loopline/config.toml", [tmp_path])
+    for other in (".vscode/settings.json", "x.code-workspace", "sub/.loopline/config.toml", ".loopline"):
+        assert not is_settings_file(f"{tmp_path}/{other}", [tmp_path])
 
 
 def test_the_stricter_of_editor_and_folder() -> None:

@@ -49,7 +49,9 @@ async def test_with_too_few_watches_the_nearest_folders_are_watched(
 async def _settings_are_seen(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "BEGIN_S", 0.0)
     monkeypatch.setattr(watching, "SETTLE_S", 0.01)
-    (root / ".exrc").write_text("set number\n")
+    settings = root / ".loopline" / "config.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('project = "0"\n')
     async with inside(root / "home") as ours:
         changed: list[bool] = []
         ours.server.when_configured.append(lambda: changed.append(True))
@@ -58,7 +60,7 @@ async def _settings_are_seen(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         before = len(changed)
 
         def touched() -> bool:
-            (root / ".exrc").write_text(f"set number {len(changed)}\n")
+            settings.write_text(f'project = "{len(changed)}"\n')
             return len(changed) > before
 
         await until(touched)

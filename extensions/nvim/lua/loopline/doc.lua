@@ -119,8 +119,8 @@ function M.text()
   help:say(
     "The option `server` holds them: `baseUrl`, `model`, `approve` (auto, ask, never), `trusted`, `transport`, "
       .. "`project`, `python`, `deny`, `codeLens`, `aiComments`, `inlineCompletion`, "
-      .. "`approvalTimeoutS`. The server's README says what they mean. `settings.loopline` of |vim.lsp.config()| works "
-      .. "as well, but what a settings file of the project names too only counts where a project may decide."
+      .. "`approvalTimeoutS`. The server's README says what they mean. `settings` of |vim.lsp.config()| are not sent: "
+      .. "other plugins merge a project's into them."
   )
   help:section("Commands", "loopline-commands")
   help:add(tagged(":[range]Loopline[!] {subcommand} …", ":Loopline"))

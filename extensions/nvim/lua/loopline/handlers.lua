@@ -23,6 +23,15 @@ M.handlers = {
       client.tell("gap", link)
     end
   end,
+  -- The option `server` alone: settings of `vim.lsp.config()` may have been merged with a project's.
+  ["workspace/configuration"] = function(_, params)
+    return vim
+      .iter(params.items)
+      :map(function(item)
+        return item.section == "loopline" and require("loopline.config").get().server or vim.NIL
+      end)
+      :totable()
+  end,
   ["loopline/saveDocuments"] = function(_, params)
     return { saved = require("loopline.saves").save_all(params.uris) }
   end,

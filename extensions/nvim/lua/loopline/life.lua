@@ -157,13 +157,15 @@ function M.config()
     name = client.NAME,
     cmd = function(dispatchers, client_config)
       local link = client.link_of(client_config.root_dir or "")
-      local rpc = server.start(dispatchers, client_config.root_dir, link.lingers)
+      local rpc = server.start(dispatchers, link.lingers)
       client.set_server(link, "starting")
       return rpc
     end,
     root_dir = root_dir,
     capabilities = {
-      experimental = { loopline = { saveDocuments = true, approvals = true, answers = true } },
+      experimental = {
+        loopline = { saveDocuments = true, approvals = true, answers = true, userSettings = true },
+      },
     },
     before_init = before_init,
     on_init = on_init,

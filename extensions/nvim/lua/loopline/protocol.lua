@@ -77,11 +77,14 @@
 ---@class loopline.ClientFeatures
 ---What a client announces in its `capabilities.experimental.loopline`. `saveDocuments`: answers that request.
 ---`approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `answers`: shows the model's words
----itself, so no document is opened for them. `events`: false to get none.
+---itself, so no document is opened for them. `events`: false to get none. `userSettings`: what it hands over as
+---settings is its user's own word, a folder's left out; of a client that does not say so only what a folder may say
+---counts.
 ---@field saveDocuments? boolean
 ---@field approvals? boolean
 ---@field answers? boolean
 ---@field events? boolean
+---@field userSettings? boolean
 
 ---@class loopline.Command
 ---Something that helps, as in the protocol.

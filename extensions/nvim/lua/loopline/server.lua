@@ -7,11 +7,24 @@ local M = {}
 
 M.INSTALL = "install it (`pip install` the wheel or the checkout), put it on PATH, or set `cmd`"
 
+---A relative entry of `PATH` names whatever folder Neovim is in, so it is left out.
+---@param name string
+---@return string program its whole path, "" where there is none
+local function on_path(name)
+  for _, folder in ipairs(vim.split(vim.env.PATH or "", ":", { plain = true })) do
+    local program = vim.fs.joinpath(folder, name)
+    if folder:sub(1, 1) == "/" and vim.fn.executable(program) == 1 then
+      return program
+    end
+  end
+  return ""
+end
+
 ---@return string[]? cmd with the program's whole path
 ---@return string? why there is none
 function M.command()
   local cmd = vim.deepcopy(config.get().cmd)
-  local program = vim.fn.exepath(vim.fs.normalize(cmd[1]))
+  local program = cmd[1]:find("/") and vim.fn.exepath(vim.fs.normalize(cmd[1])) or on_path(cmd[1])
   local environment = vim.env.VIRTUAL_ENV
   if program == "" and not cmd[1]:find("/") and environment and environment ~= "" then
     program = vim.fn.exepath(vim.fs.joinpath(environment, "bin", cmd[1]))
@@ -24,10 +37,9 @@ function M.command()
 end
 
 ---@param dispatchers vim.lsp.rpc.Dispatchers
----@param root? string
 ---@param lingers boolean Whether it may be told to go on when Neovim ends in the middle of a turn.
 ---@return vim.lsp.rpc.PublicClient
-function M.start(dispatchers, root, lingers)
+function M.start(dispatchers, lingers)
   local cmd, why = M.command()
   if not cmd then
     error(why, 0)
@@ -35,7 +47,7 @@ function M.start(dispatchers, root, lingers)
   if lingers and config.get().linger_s > 0 then
     vim.list_extend(cmd, { "--linger-s", tostring(config.get().linger_s) })
   end
-  return vim.lsp.rpc.start(cmd, dispatchers, { cwd = root, detached = true })
+  return vim.lsp.rpc.start(cmd, dispatchers, { cwd = "/", detached = true })
 end
 
 ---@param client vim.lsp.Client

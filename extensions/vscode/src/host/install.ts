@@ -1,6 +1,7 @@
 /** Offers to install the server, and shows how that goes. */
 import * as vscode from 'vscode';
 import type { OwnServer } from '../server/install';
+import { ownSetting } from '../server/ownSetting';
 import type { Store } from './store';
 
 export class Installer {
@@ -30,7 +31,7 @@ export class Installer {
   }
 
   private async work(): Promise<void> {
-    const python = vscode.workspace.getConfiguration('loopline').get<string>('server.python', '').trim();
+    const python = ownSetting('server.python');
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
     const options = { location: vscode.ProgressLocation.Notification, title: 'Loopline', cancellable: true };
     try {

@@ -31,7 +31,9 @@ class QuietClient extends LanguageClient {
   }
 }
 
-const FEATURES: ClientFeatures = { saveDocuments: true, approvals: true, answers: true };
+const FEATURES: ClientFeatures = {
+  saveDocuments: true, approvals: true, answers: true, userSettings: true,
+};
 
 export class Client {
   private readonly client: LanguageClient;

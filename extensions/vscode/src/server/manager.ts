@@ -6,6 +6,7 @@ import type { Hooks } from './client';
 import { findServer } from './find';
 import { asleep, live } from './lifecycle';
 import type { Deed, Happening, Life } from './lifecycle';
+import { ownSetting } from './ownSetting';
 import { startServer } from './process';
 import type { ServerProcess } from './process';
 import { showVersion } from './version';
@@ -92,7 +93,7 @@ export class ServerManager implements vscode.Disposable {
     }
     this.tell({ phase: 'looking', text: 'Looking for the Loopline server' });
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath);
-    const setting = vscode.workspace.getConfiguration('loopline').get<string>('server.path', '').trim();
+    const setting = ownSetting('server.path');
     const around = { setting, own: this.place.own(), folders, trusted: vscode.workspace.isTrusted };
     const choice = await findServer(around, this.place.wanted);
     if (choice.kind === 'none') {

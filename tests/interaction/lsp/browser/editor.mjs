@@ -40,7 +40,7 @@ async function begin(connection) {
       general: { positionEncodings: ["utf-16"] },
       window: { workDoneProgress: true },
       workspace: { applyEdit: true, configuration: true, workspaceEdit: { documentChanges: true } },
-      experimental: { loopline: { answers: true } },
+      experimental: { loopline: { answers: true, userSettings: true } },
     },
   });
   await connection.sendNotification("initialized", {});
