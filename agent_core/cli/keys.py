@@ -7,8 +7,9 @@ import os
 import sys
 
 from agent_core.cli.terminal import make_console
+from agent_core.config import load
 from agent_core.errors import UsageError
-from agent_core.keys import Keys
+from agent_core.keys import DEFAULT_URLS, Keys
 
 
 def read_secret(what: str) -> str:
@@ -18,20 +19,32 @@ def read_secret(what: str) -> str:
     return sys.stdin.readline()
 
 
-def set_key(provider: str) -> None:
-    keys = Keys(os.environ)
-    keys.set(provider, read_secret(f"key of {provider}"))
-    make_console().print(f"The key of {provider} is kept in {keys.where}.", highlight=False, soft_wrap=True)
+def set_key(provider: str, base_url: str | None) -> None:
+    """`base_url` None: the address that the user's own settings name, else the provider's."""
+    env = os.environ
+    keys = Keys(env)
+    if base_url is None and provider in DEFAULT_URLS:
+        base_url = load(env=env).settings.base_url
+    keys.set(provider, read_secret(f"key of {provider}"), base_url)
+    text = f"The key of {provider} is kept in {keys.where}{_bound(keys, provider)}."
+    make_console().print(text, highlight=False, soft_wrap=True)
 
 
 def show_key(provider: str) -> int:
-    source = Keys(os.environ).source(provider)
+    keys = Keys(os.environ)
+    source = keys.source(provider)
     console = make_console()
     if source is None:
         console.print(f"No key of {provider} is set: `loopline auth set {provider}`", highlight=False)
         return 1
-    console.print(f"The key of {provider} comes from {source}.", highlight=False, soft_wrap=True)
+    bound = "" if source.startswith("variable ") else _bound(keys, provider)
+    console.print(f"The key of {provider} comes from {source}{bound}.", highlight=False, soft_wrap=True)
     return 0
+
+
+def _bound(keys: Keys, provider: str) -> str:
+    origin = keys.origin(provider)
+    return f" and goes to {origin} alone" if origin else ""
 
 
 def remove_key(provider: str) -> None:

@@ -62,11 +62,18 @@ def trust(folder: Annotated[Path, typer.Argument(metavar="DIR")]) -> None:
 
 
 @auth_app.command("set")
-def auth_set(provider: Annotated[str, typer.Argument(metavar="[PROVIDER]")] = "openai") -> None:
+def auth_set(
+    provider: Annotated[str, typer.Argument(metavar="[PROVIDER]")] = "openai",
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="The service that it is for; it goes to no other. [default: base_url of your "
+                     "settings, else the provider's]"),
+    ] = None,
+) -> None:  # fmt: skip
     """Keep a key; it is read from standard input."""
     from agent_core.cli.keys import set_key
 
-    set_key(provider)
+    set_key(provider, base_url)
 
 
 @auth_app.command("status")

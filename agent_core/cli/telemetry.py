@@ -38,7 +38,7 @@ def join_hub(url: str) -> None:
         raise UsageError(f"{url[:100]!r} is no URL", hint="loopline hub join https://hub.example < token-file")
     env = os.environ
     keys = Keys(env)
-    keys.set("hub", read_secret(f"token of {url}"))
+    keys.set("hub", read_secret(f"token of {url}"), url)
     keep_setting(env, "hub.url", url.rstrip("/"))
     make_console().print(f"Joined {url}. The token is kept in {keys.where}.", highlight=False, soft_wrap=True)
 
@@ -53,7 +53,8 @@ def leave_hub() -> None:
 def hub_state() -> int:
     """0 if the hub takes our token, 1 if not, 2 if none is joined."""
     env = os.environ
-    url, token = load(env=env).settings.hub_url, Keys(env).get("hub")
+    url = load(env=env).settings.hub_url
+    token = Keys(env).get("hub", url) if url else None
     console = make_console()
     if not url or not token:
         console.print("No hub is joined: loopline hub join URL", highlight=False)

@@ -1,7 +1,8 @@
 """Which service and model a session talks to: decided from settings and keys alone.
 
 Neither a base URL nor `OPENAI_API_KEY`: the embedded service with the model `repair`. The key of any URL is
-`OPENAI_API_KEY`. A URL without a model: the only one that the service lists.
+`OPENAI_API_KEY`, else the kept one if it was set for that URL's origin. A URL without a model: the only one that the
+service lists.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 def choose(settings: Settings, env: Mapping[str, str]) -> Endpoint:
     """The endpoint as far as settings and keys tell it; `completed` finds out the rest."""
-    key = Keys(env).get("openai")
+    key = Keys(env).get("openai", settings.base_url or OPENAI_URL)
     if settings.base_url == EMBEDDED_URL or (settings.base_url is None and key is None):
         model = settings.model or EMBEDDED_MODEL
         return Endpoint(base_url=None, model=model, note=_note(model))

@@ -41,7 +41,7 @@ def telemetry(
     """
     source = new_source()
     with ExitStack() as stack:
-        if settings.hub_url and (token := Keys(env).get("hub")):
+        if settings.hub_url and (token := Keys(env).get("hub", settings.hub_url)):
             shipper = Shipper(states, settings.hub_url, token)
             shipper.start()
             stack.callback(shipper.close)

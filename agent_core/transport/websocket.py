@@ -165,6 +165,13 @@ class _Connection(ClientConnection):
         return self.inbox if lane is None else self.lanes.get(lane)
 
 
+class _Connect(connect):
+    """Follows no redirect: headers and what is said go to the origin that they are for and nowhere else."""
+
+    def process_redirect(self, exc: Exception) -> Exception:
+        return exc
+
+
 class WebSocket:
     """An open socket. `receive`, `take` and `put_back` are those of the default lane's inbox."""
 
@@ -186,7 +193,7 @@ class WebSocket:
         """Connect and upgrade. Raises ServiceUnreachable, AuthError (401, 403), HandshakeRefused (another status; 408
         where no answer came within `open_timeout_s`), ServiceError (429 and 503) or ConnectionLost."""
         try:
-            socket = await connect(
+            socket = await _Connect(
                 url,
                 additional_headers=headers,
                 user_agent_header=None,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Literal
 
-from agent_core.keys import VARIABLES, Keys
+from agent_core.config import load
+from agent_core.errors import ConfigError
+from agent_core.keys import DEFAULT_URLS, VARIABLES, Keys
 from lsp_server.protocol.methods import AuthProvider, AuthSet, AuthStatus, Nothing
 
 if TYPE_CHECKING:
@@ -30,10 +32,19 @@ def register(server: LoopServer) -> None:
 def _set(server: LoopServer, asked: AuthSet) -> AuthStatus:
     keys = Keys(server.process.env)
     if asked.key:
-        keys.set(asked.provider, asked.key)
+        keys.set(asked.provider, asked.key, _address(server) if asked.provider in DEFAULT_URLS else None)
     else:
         keys.remove(asked.provider)
     return _status(keys, asked.provider)
+
+
+def _address(server: LoopServer) -> str | None:
+    """The service that the user's own settings name; None for none. The key goes to it alone."""
+    try:
+        given = server.settings.flags.get("base_url") or load(env=server.process.env).settings.base_url
+    except ConfigError:
+        return None
+    return given if isinstance(given, str) and given else None
 
 
 def _status(keys: Keys, asked: str) -> AuthStatus:

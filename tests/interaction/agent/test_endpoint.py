@@ -6,16 +6,20 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_core.config import Settings
-from agent_core.errors import AuthError, ConfigError, ServiceUnreachable
+from agent_core.errors import AuthError, ConfigError, HandshakeRefused, ServiceUnreachable
+from agent_core.keys import Keys
 from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
 from agent_core.runtime.embedded import Embedded
 from agent_core.runtime.endpoint import Endpoint, choose, completed
 from agent_core.runtime.models import list_models
+from agent_core.transport.urls import websocket_url
+from agent_core.transport.websocket import WebSocket
 from tests.support.service import KEY, running_service
 
 HOME = {"XDG_CONFIG_HOME": "/nonexistent", "XDG_STATE_HOME": "/nonexistent"}
@@ -120,3 +124,37 @@ def test_only_openai_is_asked_for_what_not_every_service_knows() -> None:
     assert compacts_in_band(other, Settings(compact_by="service"))
     assert not compacts_in_band(openai, Settings(compact_by="local"))
     assert not compacts_in_band(openai, Settings(compact_at=0))
+
+
+async def test_a_redirect_takes_no_key_along() -> None:
+    """Neither the list of models nor the WebSocket goes on to another address."""
+    async with listing([{"id": "thief"}]) as (elsewhere, taken):
+
+        async def redirect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            head = (
+                f"HTTP/1.1 302 Found\r\nLocation: {elsewhere}/models\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            )
+            writer.write(head.encode())
+            await writer.drain()
+            writer.close()
+
+        server = await asyncio.start_server(redirect, "127.0.0.1", 0)
+        async with server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+            with pytest.raises(ServiceUnreachable, match="302"):
+                await list_models(url, "sk-1")
+            with pytest.raises(HandshakeRefused) as refused:
+                await WebSocket.open(websocket_url(url), {"Authorization": "Bearer sk-1"})
+            assert refused.value.status == 302
+        assert taken == []
+
+
+def test_a_kept_key_stays_with_its_service(tmp_path: Path) -> None:
+    env = {**HOME, "XDG_CONFIG_HOME": str(tmp_path), "LOOPLINE_KEYRING": "off"}
+    Keys(env).set("openai", "sk-kept")
+    assert choose(Settings(), env).api_key == "sk-kept"
+    assert choose(Settings(base_url="http://evil/v1", model="m"), env).api_key is None
+    Keys(env).set("openai", "sk-own", "http://gateway:8080/v1")
+    assert choose(Settings(base_url="http://gateway:8080/v1", model="m"), env).api_key == "sk-own"
+    assert choose(Settings(), env).base_url is None  # no key for OpenAI: the embedded service

@@ -94,7 +94,7 @@ def test_a_damaged_keys_file_is_named_and_left_as_it_is(tmp_path: Path, kind: st
     spoilt = DAMAGE[kind](path.read_bytes())
     path.write_bytes(spoilt)
     with pytest.raises(StateError, match=path.name) as caught:
-        Keys(env).get("service")
+        Keys(env).get("service", "https://h")
     assert caught.value.hint
     with pytest.raises(StateError, match=path.name):
         Keys(env).set("hub", "other")
