@@ -119,7 +119,7 @@ function M.text()
   help:say(
     "The option `server` holds them: `baseUrl`, `model`, `approve` (auto, ask, never), `trusted`, `transport`, "
       .. "`project`, `python`, `deny`, `codeLens`, `aiComments`, `inlineCompletion`, "
-      .. "`approvalTimeoutS`. The server's README says what they mean. `settings` of |vim.lsp.config()| are not sent: "
+      .. "`approvalTimeoutS`. The server's README says what they mean. Settings of |vim.lsp.config()| are not sent: "
       .. "other plugins merge a project's into them."
   )
   help:section("Commands", "loopline-commands")
