@@ -36,6 +36,7 @@ OTHERS: dict[str, str] = {
     "agent_core/repair/": "our own scripts; they read inside a command",
     "agent_core/responses_server/": "the service's own, which has no repository",
     "agent_core/runtime/embedded.py": "a private folder",
+    "agent_core/salvage.py": "state",
     "agent_core/telemetry/": "state",
     "agent_core/wire/": "our own",
     "lsp_server/bench/": "benchmarks' own",

@@ -19,6 +19,7 @@ from contextlib import suppress
 import msgspec
 
 from agent_core.tools.workspace.guarded import GIT
+from agent_core.untrusted_files import read_plain
 
 MAX_READ_BYTES = 64_000
 MAX_MODULES = 200
@@ -238,16 +239,5 @@ def _line(path: str) -> str | None:
 
 def _text(path: str) -> str | None:
     """A small regular file; None for everything else."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_READ_BYTES:
-            return None
-        return os.read(handle, MAX_READ_BYTES).decode("utf-8", "surrogateescape")
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
+    data = read_plain(path, MAX_READ_BYTES)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
