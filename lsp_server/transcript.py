@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from agent_core.agent.calls import TOOL_CALLS, answers, key_of
 from lsp_server.protocol.methods import Entry, Transcript
 
 MAX_TEXT = 20_000
@@ -22,25 +23,30 @@ def page(items: Iterable[bytes], turns: Iterable[str], before: int | None, limit
 
 def _entries(items: Iterable[tuple[bytes, str]]) -> list[Entry]:
     entries: list[Entry] = []
-    calls: dict[str, int] = {}
-    for raw, turn in items:
+    raws = list(items)
+    answered = answers(raw for raw, _ in raws)
+    calls: dict[int, int] = {}
+    keys: dict[str, set[str]] = {}
+    for at, (raw, turn) in enumerate(raws):
         try:
             item = msgspec.json.decode(raw)
         except msgspec.DecodeError:
             continue
         if not isinstance(item, dict):
             continue
-        kind, call = str(item.get("type", "")), str(item.get("call_id", ""))
+        kind, call = str(item.get("type", "")), str(item.get("call_id") or "")
         index = len(entries)
         if kind == "message" and item.get("role") in ("user", "assistant"):
             text = _text(item.get("content"))[:MAX_TEXT]
             entries.append(Entry(kind=item["role"], text=text, index=index, turn_id=turn))
         elif kind.endswith("_output"):
-            if call in calls:
-                at = calls[call]
-                entries[at] = msgspec.structs.replace(entries[at], text=_text(item.get("output"))[:MAX_TEXT])
-        elif call:
-            calls[call] = index
+            if (place := calls.get(answered.get(at, -1))) is not None:
+                entries[place] = msgspec.structs.replace(entries[place], text=_text(item.get("output"))[:MAX_TEXT])
+        elif call or kind in TOOL_CALLS:
+            calls[at] = index
+            taken = keys.setdefault(turn, set())
+            key = key_of(call, taken)
+            taken.add(key)
             arguments = item.get("arguments", item.get("input", ""))
             entries.append(
                 Entry(
@@ -49,7 +55,7 @@ def _entries(items: Iterable[tuple[bytes, str]]) -> list[Entry]:
                     index=index,
                     name=str(item.get("name") or kind),
                     arguments=str(arguments)[:MAX_TEXT],
-                    tool_call_id=call,
+                    tool_call_id=key,
                     turn_id=turn,
                 )
             )

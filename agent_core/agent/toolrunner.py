@@ -85,28 +85,28 @@ class ToolRunner:
 
     def left_by(self, call: Call) -> str:
         """What is to be told of a call that was cancelled while it ran; "" if it said nothing."""
-        lines = self._lines.get(call.call_id)
+        lines = self._lines.get(call.key)
         return "\n".join((*lines, f"[{CANCELLED}; these are lines of what it printed until then]")) if lines else ""
 
     def _context(self, call: Call) -> ToolContext:
-        lines = self._lines[call.call_id] = deque(maxlen=MAX_LEFT_LINES)
+        lines = self._lines[call.key] = deque(maxlen=MAX_LEFT_LINES)
 
         def progress(line: str) -> None:
             lines.append(line)
-            self._tell(told.ToolOutput(**self._ids, tool_call_id=call.call_id, line=line))
+            self._tell(told.ToolOutput(**self._ids, tool_call_id=call.key, line=line))
 
-        return ToolContext(tool_call=call.call_id, progress=progress)
+        return ToolContext(tool_call=call.key, progress=progress)
 
     def _began(self, call: Call, *, refused: bool = False) -> None:
         began = told.ToolBegan(
-            **self._ids, tool_call_id=call.call_id, name=call.name, arguments=call.arguments, refused=refused
+            **self._ids, tool_call_id=call.key, name=call.name, arguments=call.arguments, refused=refused
         )
         self._tell(began)
 
     def _finished(self, call: Call, result: ToolResult, started_ns: int) -> ToolResult:
         ended = told.ToolEnded(
             **self._ids,
-            tool_call_id=call.call_id,
+            tool_call_id=call.key,
             name=call.name,
             status=result.status,
             summary=result.summary,

@@ -69,6 +69,7 @@ class Turn:
         self._context, self._compactor, self._spent = context, compactor, spent
         self._clock, self._tell = clock, observer
         self._started_ns = clock.mono_ns()
+        self._keys: set[str] = set()
         self._said: list[str] = []
         self._ran_tools = 0
         self._last_checks: str | None = None
@@ -83,7 +84,8 @@ class Turn:
             self._spent.wall_s = (self._clock.mono_ns() - self._started_ns) / 1e9
             check(self._spent, self._terms.limits)
             items = await self._call()
-            calls = calls_of(items)
+            calls = calls_of(items, self._keys)
+            self._keys.update(call.key for call in calls)
             if calls:
                 await self._answer(calls)
             elif self._inbox.close():
@@ -157,14 +159,14 @@ class Turn:
 
     async def _answer(self, calls: Sequence[Call]) -> None:
         """Run the calls of one reply, reads side by side and the rest in order; each gets its output item."""
-        pending = {call.call_id: call for call in calls}
+        pending = {call.key: call for call in calls}
         notes: list[bytes] = []
         try:
             for batch in batches(calls, self._tools.kinds):
                 results = await asyncio.gather(*(self._tools.run(call) for call in batch))
                 for call, result in zip(batch, results, strict=True):
                     self._history.append([output_of(call, result.output)], self._turn)
-                    del pending[call.call_id]
+                    del pending[call.key]
                     notes += self._note(call, result)
         finally:
             left = [output_of(call, self._tools.left_by(call) or CANCELLED) for call in pending.values()]

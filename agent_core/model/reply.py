@@ -210,4 +210,6 @@ def _head(raw: bytes) -> _ItemHead:
 
 def _asks_for_output(raw: bytes) -> bool:
     head = _head(raw)
-    return head.call_id is not None and head.type.endswith("_call")
+    return head.type in ("function_call", "custom_tool_call") or (
+        head.call_id is not None and head.type.endswith("_call")
+    )

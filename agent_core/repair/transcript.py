@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message, text_of
+from agent_core.wire.pairing import pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +42,37 @@ class Turn:
 
 def read_turn(items: Sequence[Any]) -> Turn:
     """Folds a whole conversation. Items of other kinds are passed over."""
-    outputs: dict[str | None, str] = {
-        item.call_id: text_of(item) for item in items if isinstance(item, FunctionCallOutput)
-    }
+    outputs = _outputs(items)
     users = [at for at, item in enumerate(items) if isinstance(item, Message) and item.role == "user"]
     start = users[-1] if users else -1
     task = text_of(items[start]) if users else ""
-    calls = _calls(items[start + 1 :], outputs)
+    calls = _calls(items, start + 1, outputs)
     earlier = items[:start] if users else ()
     spoken = any(isinstance(item, Message) and item.role == "assistant" for item in earlier)
     return Turn(task, calls, spoken, _interrupted(earlier, outputs))
 
 
-def _calls(items: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCall, ...]:
-    return tuple(
-        DoneCall(item.name, item.arguments, outputs.get(item.call_id))
+def _outputs(items: Sequence[Any]) -> dict[int, str]:
+    """The output of each call, by the call's position: ids may come again."""
+    answers = pairs(
+        (
+            item.call_id if isinstance(item, FunctionCall) else None,
+            item.call_id if isinstance(item, FunctionCallOutput) else None,
+        )
         for item in items
+    )
+    return {call: text_of(items[at]) for at, call in answers.items()}
+
+
+def _calls(items: Sequence[Any], start: int, outputs: dict[int, str]) -> tuple[DoneCall, ...]:
+    return tuple(
+        DoneCall(item.name, item.arguments, outputs.get(at))
+        for at, item in enumerate(items[start:], start)
         if isinstance(item, FunctionCall)
     )
 
 
-def _interrupted(earlier: Sequence[Any], outputs: dict[str | None, str]) -> tuple[DoneCall, ...]:
+def _interrupted(earlier: Sequence[Any], outputs: dict[int, str]) -> tuple[DoneCall, ...]:
     """Calls since the last message that closed a turn: the assistant's, with no call before the user speaks again."""
     open_from = 0
     for at, item in enumerate(earlier):
@@ -69,4 +80,4 @@ def _interrupted(earlier: Sequence[Any], outputs: dict[str | None, str]) -> tupl
         closes = isinstance(item, Message) and item.role == "assistant" and not isinstance(follower, FunctionCall)
         if closes and not (isinstance(follower, Message) and follower.role == "assistant"):
             open_from = at + 1
-    return _calls(earlier[open_from:], outputs)
+    return _calls(earlier, open_from, outputs)

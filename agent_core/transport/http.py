@@ -56,9 +56,18 @@ class HttpStream:
     def __init__(self, response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
         self._response, self._chunks = response, chunks
         self._decoder = SseDecoder()
+        self._whole = bytearray() if _is_json(response) else None
+        """A body that is one JSON value instead of a stream."""
+        self.ended = False
+        """The server ended the body, as it should."""
+
+    @property
+    def done(self) -> bool:
+        """Whether `[DONE]` came."""
+        return self._decoder.done
 
     async def receive(self, silence_s: float | None = None) -> list[bytes]:
-        """The events of the next piece that holds any, encoded; waits for it.
+        """The events of the next piece that holds any, encoded; waits for it. Empty where that holds `[DONE]` alone.
 
         Raises ConnectionLost at the end of the stream, when the connection breaks, or after `silence_s` seconds
         without a byte (None: no limit); ProtocolError for what is no event stream.
@@ -73,13 +82,24 @@ class HttpStream:
                 raise ConnectionLost(f"the service sent nothing for {silence_s:g} s") from None
             except httpx.HTTPError as failure:
                 raise ConnectionLost(f"the answer broke off ({type(failure).__name__})") from None
+            if self._whole is not None and chunk is not None:
+                self._whole += chunk
+                if len(self._whole) > MAX_ANSWER_BYTES:
+                    raise ProtocolError(f"the service answered with more than {MAX_ANSWER_BYTES} bytes")
+                continue
+            if chunk is None and not self.ended:
+                self.ended = True
+                last = self._decoder.last() if self._whole is None else bytes(self._whole)
+                if last or self.done:
+                    return [last] if last else []
             if chunk is None:
                 raise ConnectionLost("the answer ended before the response did")
+            was_done = self.done
             try:
                 messages = self._decoder.feed(chunk)
             except WireError as failure:
                 raise ProtocolError(f"the answer is no event stream: {failure.message}") from None
-            if messages:
+            if messages or self.done is not was_done:
                 return [message.data for message in messages]
 
     async def finish(self) -> None:
@@ -93,6 +113,10 @@ class HttpStream:
     async def close(self) -> None:
         """End the answer; a response that still runs is cancelled by that."""
         await self._response.aclose()
+
+
+def _is_json(response: httpx.Response) -> bool:
+    return bool(response.headers.get("content-type", "").startswith("application/json"))
 
 
 class _Trace:
@@ -125,15 +149,20 @@ class Http:
         self._url, self._headers, self._open_timeout_s = url, dict(headers), open_timeout_s
         self._client: httpx.AsyncClient | None = None
 
-    async def post(self, body: bytes, observer: Observer, silence_s: float | None = None) -> HttpStream:
+    async def post(
+        self, body: bytes, observer: Observer, silence_s: float | None = None, *, any_type: bool = False
+    ) -> HttpStream:
         """Send a create and wait for the head of the answer, at most `silence_s` seconds (None: no limit).
+
+        `any_type`: servers give event streams the type of text, or none, or answer with one JSON value; all but a page
+        for people is taken.
 
         Raises ServiceUnreachable, ConnectionLost, AuthError, ServiceError (from the error body) or ProtocolError (a
         success that is no event stream).
         """
         response = await self._send("POST", self._url, body, observer, silence_s)
         kind = response.headers.get("content-type", "")
-        if not kind.startswith("text/event-stream"):
+        if not kind.startswith("text/event-stream") and (not any_type or kind.startswith("text/html")):
             await response.aclose()
             raise ProtocolError(f"the service answered with {kind or 'no content type'} instead of an event stream")
         return HttpStream(response, response.aiter_raw())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from agent_core.errors import WireError
 
 DONE = b"data: [DONE]\n\n"
@@ -68,6 +70,21 @@ class SseDecoder:
         self._require_bound(self._data_bytes + len(self._rest))
         return messages
 
+    def last(self) -> bytes:
+        """The body is over: the data of a message whose blank line never came, b"" where there is none or it is cut.
+
+        The specification drops it; servers leave the blank line out behind their last message.
+        """
+        if self._rest:
+            line = bytes(self._rest)
+            self._rest.clear()
+            self._line(line)
+        message = self._dispatch()
+        try:
+            return b"" if message is None else bytes(msgspec.json.decode(message.data, type=msgspec.Raw))
+        except msgspec.MsgspecError:
+            return b""
+
     def _line(self, line: bytes) -> SseMessage | None:
         if self._at_start:
             self._at_start = False
@@ -90,7 +107,7 @@ class SseDecoder:
         self._event, self._data, self._data_bytes = "", [], 0
         if not had_data:
             return None
-        if data == b"[DONE]":
+        if data.strip() == b"[DONE]":
             self.done = True
             return None
         return SseMessage(event, data)

@@ -33,6 +33,7 @@ from agent_core.wire.items import (
     output_call_id,
     text_of,
 )
+from agent_core.wire.pairing import pairs
 
 DIGEST_CHARS = 12_000
 """Longest digest; the newest lines are kept."""
@@ -107,15 +108,14 @@ def compact(items: Sequence[AnyItem]) -> Slices[Compacted]:
     while tail and isinstance(tail[0], Message):
         del tail[0]
     head = list(items[: len(items) - len(tail)])
-    answered = {call_id for item in head if (call_id := output_call_id(item)) is not None}
+    answered = {*pairs((call_id_of(item), output_call_id(item)) for item in head).values()}
     kept: list[AnyItem] = []
     unanswered: list[AnyItem] = []
     rest: list[AnyItem] = []
     for number, item in enumerate(head, 1):
         if number % LOOKS_PER_SLICE == 0:
             yield
-        call_id = call_id_of(item)
-        if call_id is not None and call_id not in answered:
+        if call_id_of(item) is not None and number - 1 not in answered:
             unanswered.append(item)
         elif _is_kept(item):
             kept.append(item)

@@ -35,6 +35,7 @@ from agent_core.wire.items import (
     read_parts,
     text_of,
 )
+from agent_core.wire.pairing import pairs
 
 UNANSWERED = "(no output: the call was interrupted)"
 INPUT_FIELD = "input"
@@ -62,21 +63,23 @@ Piece = str | Image | Document
 
 
 class Call(msgspec.Struct, frozen=True):
-    """`name` is flat; `arguments` is JSON text."""
+    """`name` is flat; `arguments` is JSON text; `at` is the item's position in the context."""
 
     id: str
     name: str
     arguments: str
+    at: int = 0
 
 
 class Turn(msgspec.Struct):
-    """One message. `calls` only from the assistant; `call_id` and `name` only for a tool's output."""
+    """One message. `calls` and `reasoning` only from the assistant; `call_id` and `name` only for a tool's output."""
 
     role: Role
     pieces: list[Piece] = msgspec.field(default_factory=list)
     calls: list[Call] = msgspec.field(default_factory=list)
     call_id: str | None = None
     name: str | None = None
+    reasoning: str = ""
 
     @property
     def text(self) -> str:
@@ -120,22 +123,28 @@ class FlatTools:
 def chat_turns(instructions: str | None, items: Sequence[AnyItem]) -> list[Turn]:
     """Raises EngineError `unsupported_content` for content that no chat can carry."""
     turns: list[Turn] = [Turn("system", [instructions])] if instructions else []
-    names: dict[str, str] = {}
-    for item in items:
+    answers = pairs((_call_id(item), output_call_id(item)) for item in items)
+    outputs = {call: _output(items[at]) for at, call in answers.items()}
+    thought: list[str] = []
+    for at, item in enumerate(items):
+        if isinstance(item, Reasoning):
+            thought += [text] if (text := text_of(item)) else []
         if isinstance(item, Reasoning | AdditionalTools | ConfigurationUpdate | Compaction):
             continue
         if isinstance(item, Message):
             _add_message(turns, item)
-        elif (call := _call(item)) is not None:
-            names[call.id] = call.name
+        elif (call := _call(item, at)) is not None:
             if not turns or turns[-1].role != "assistant":
                 turns.append(Turn("assistant"))
             turns[-1].calls.append(call)
-        elif (answered := output_call_id(item)) is not None:
-            turns.append(Turn("tool", _output(item), call_id=answered, name=names.get(answered)))
+        elif output_call_id(item) is not None:
+            continue
         elif text := text_of(item):
             turns.append(Turn("user", [text]))
-    return _answered(turns)
+        if thought and turns and turns[-1].role == "assistant":
+            turns[-1].reasoning = "\n\n".join(filter(None, [turns[-1].reasoning, *thought]))
+        thought = []
+    return _answered(turns, outputs)
 
 
 def _add_message(turns: list[Turn], message: Message) -> None:
@@ -148,15 +157,29 @@ def _add_message(turns: list[Turn], message: Message) -> None:
         turns.append(Turn("user", pieces))
 
 
-def _call(item: AnyItem) -> Call | None:
-    call_id = call_id_of(item)
-    if isinstance(item, FunctionCall):
-        return Call(call_id or "", flat_name(item.namespace, item.name), item.arguments or "{}")
-    if isinstance(item, CustomToolCall):
-        return Call(call_id or "", flat_name(item.namespace, item.name), input_arguments(item.input))
+def _call_id(item: AnyItem) -> str | None:
+    """The id of a call, "" for a call that has none; None for what is no call."""
+    return call_id_of(item) or ("" if isinstance(item, FunctionCall | CustomToolCall) else None)
+
+
+def _call(item: AnyItem, at: int) -> Call | None:
+    call_id = _call_id(item)
     if call_id is None:
         return None
-    return Call(call_id, item_type(item).removesuffix("_call"), input_arguments(text_of(item)))
+    if isinstance(item, FunctionCall):
+        return Call(call_id, flat_name(item.namespace, item.name), _object(item.arguments), at)
+    if isinstance(item, CustomToolCall):
+        return Call(call_id, flat_name(item.namespace, item.name), input_arguments(item.input), at)
+    return Call(call_id, item_type(item).removesuffix("_call"), input_arguments(text_of(item)), at)
+
+
+def _object(arguments: str) -> str:
+    """Arguments as a server takes them back: what the model got wrong is no JSON object, and templates fail over it."""
+    try:
+        msgspec.json.decode(arguments or "{}", type=dict[str, Any])
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return input_arguments(arguments)
+    return arguments or "{}"
 
 
 def _output(item: AnyItem) -> list[Piece]:
@@ -181,15 +204,18 @@ def _pieces(content: str | list[msgspec.Raw]) -> list[Piece]:
     return pieces
 
 
-def _answered(turns: list[Turn]) -> list[Turn]:
-    """The turns with an answer right behind every call, in the order of the calls, wherever it stood before."""
-    answers = {turn.call_id: turn for turn in turns if turn.role == "tool"}
+def _answered(turns: list[Turn], outputs: dict[int, list[Piece]]) -> list[Turn]:
+    """The turns with an answer right behind every call, in the order of the calls, wherever it stood before. Ids that
+    a reply has twice or not at all are made anew, since a server tells calls apart by them."""
     done: list[Turn] = []
     for turn in turns:
-        if turn.role == "tool":
-            continue
+        ids = [call.id for call in turn.calls]
+        turn.calls = [
+            call if call.id and ids.count(call.id) == 1 else msgspec.structs.replace(call, id=f"call_{call.at}")
+            for call in turn.calls
+        ]
         done.append(turn)
         done += [
-            answers.get(call.id) or Turn("tool", [UNANSWERED], call_id=call.id, name=call.name) for call in turn.calls
+            Turn("tool", outputs.get(call.at, [UNANSWERED]), call_id=call.id, name=call.name) for call in turn.calls
         ]
     return done

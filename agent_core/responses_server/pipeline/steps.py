@@ -25,7 +25,8 @@ from agent_core.responses_server.slices import Slices, in_turns
 from agent_core.responses_server.state.chain import Remembered, calls_in, read_remembered
 from agent_core.responses_server.store.port import ResponseStore
 from agent_core.responses_server.store.stored_items import find_item
-from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, output_call_id, read_item, text_of
+from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, call_id_of, output_call_id, read_item, text_of
+from agent_core.wire.pairing import pairs
 
 DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
 """Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
@@ -225,5 +226,5 @@ async def fitted(renderer: Renderer, prompt: Prompt, window: int | None, *, trun
 
 def _with_their_calls(items: Sequence[AnyItem]) -> list[AnyItem]:
     """Items without the outputs of calls that are not among them."""
-    calls = {call_id for call_id, _ in calls_in(items)}
-    return [item for item in items if (answered := output_call_id(item)) is None or answered in calls]
+    answers = pairs((call_id_of(item), output_call_id(item)) for item in items)
+    return [item for at, item in enumerate(items) if output_call_id(item) is None or at in answers]

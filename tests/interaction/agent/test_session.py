@@ -139,7 +139,9 @@ async def _shell(host: Hosted) -> ToolEnded:
     watcher = Watcher()
     remove = host.observers.add(watcher)
     turn = host.session._turn("turn_test", Inbox())
-    call = Call(call_id="c1", name="shell", arguments='{"command":"echo made > made.txt"}', item_type="function_call")
+    call = Call(
+        call_id="c1", key="c1", name="shell", arguments='{"command":"echo made > made.txt"}', item_type="function_call"
+    )
     await turn._tools.run(call)
     remove()
     ended = watcher.seen[-1]

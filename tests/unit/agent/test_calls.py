@@ -50,7 +50,10 @@ def test_text_is_joined_and_odd_items_are_skipped() -> None:
 def test_neighbouring_reads_share_a_batch_and_order_is_kept() -> None:
     kinds: dict[str, Kind] = {"read": "read", "search": "read", "edit": "edit", "shell": "command"}
     names = ["read", "search", "edit", "read", "shell", "shell", "unknown", "read"]
-    calls = [Call(call_id=str(i), name=name, arguments="", item_type="function_call") for i, name in enumerate(names)]
+    calls = [
+        Call(call_id=str(i), key=str(i), name=name, arguments="", item_type="function_call")
+        for i, name in enumerate(names)
+    ]
     grouped = list(batches(calls, kinds))
     assert [[call.name for call in group] for group in grouped] == [
         ["read", "search"],

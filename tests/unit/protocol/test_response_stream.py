@@ -188,7 +188,7 @@ def test_begun_tells_whether_anything_can_have_run() -> None:
 
 
 def test_a_response_may_change_its_id_and_goes_on_by_the_last_one() -> None:
-    """Gateways number responses anew in each event (BerriAI/litellm#17352)."""
+    """Gateways number responses anew in each event."""
     other = {"type": "response.completed", "response": make.response("resp_2", "completed")}
     stream = feed(ResponseStream(), EVENT[Kind.CREATED], other)
     assert (stream.response_id, list(stream.oddities)) == ("resp_2", ["id_changed"])

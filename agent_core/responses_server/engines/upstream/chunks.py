@@ -1,189 +1,248 @@
 """Chat Completions as servers stream it: deltas from chunks. Pure.
 
-Servers differ: arguments in pieces or at once or as an object, calls with one index for all, reasoning under two names,
-usage in the last chunk, behind it, or not at all. Source: OpenAI "Chat Completions streaming"; llama.cpp, Ollama, vLLM.
+The shapes that fields take are read by `shapes`, pieces of calls are put together by `calls`; here is the order of an
+answer and where it ends. A finish reason is no end, as some servers put one on every chunk: the end is `[DONE]`, a last
+usage, or the orderly end of the stream with nothing half said. Sources: tests/support/chat_shapes.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any, Final, Literal
 
-import msgspec
-
-from agent_core.errors import ProtocolError
+from agent_core.errors import AuthError, ConnectionLost, EngineError, ProtocolError, ServiceError
 from agent_core.responses_server.engine import Delta, Finish
 from agent_core.responses_server.engines.chat_turns import FlatTools
-from agent_core.responses_server.engines.json_scan import JsonScan
+from agent_core.responses_server.engines.upstream import shapes
+from agent_core.responses_server.engines.upstream.calls import CallSorter, OpenCall, real_name
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
-from agent_core.wire.errors import read_error_body, to_exception
+from agent_core.responses_server.engines.upstream.think_tags import ThinkTags
+from agent_core.wire.codec import encode
+from agent_core.wire.error_forms import read_error
+from agent_core.wire.errors import to_exception
+from agent_core.wire.head import read_head
+from agent_core.wire.text import Joiner, sound_json
 
-_REASONS: Final[dict[str, Literal["stop", "max_output_tokens", "content_filter"]]] = {
+_LIMIT, _FILTER = "max_output_tokens", "content_filter"
+_REASONS: Final[dict[str, Literal["max_output_tokens", "content_filter"]]] = {
     "length": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "max_output_tokens": "max_output_tokens",
+    "model_length": "max_output_tokens",
     "content_filter": "content_filter",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
 }
-"""Any other reason is a normal end."""
+"""Any other reason is a normal end, or one of `_FAILURES`."""
 
+_FAILURES: Final = frozenset({"error", "network_error", "insufficient_system_resource"})
 
-class _Function(msgspec.Struct):
-    name: str | None = None
-    arguments: Any = None
-
-
-class _Call(msgspec.Struct):
-    index: int | None = None
-    id: str | None = None
-    function: _Function | None = None
-
-
-class _Delta(msgspec.Struct):
-    content: str | None = None
-    refusal: str | None = None
-    reasoning_content: str | None = None
-    reasoning: str | None = None
-    tool_calls: list[_Call] | None = None
-
-
-class _Choice(msgspec.Struct):
-    delta: _Delta | None = None
-    message: _Delta | None = None
-    finish_reason: str | None = None
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
-class _Timings(msgspec.Struct):
-    cache_n: int | None = None
-
-
-class _Chunk(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: _Usage | None = None
-    timings: _Timings | None = None
-    error: Any = None
+GRACE_S: Final = 2.0
+"""How long the end of a stream may take once the answer seems whole."""
 
 
 class ChunkReader:
-    """One completion. `ended`: a finish reason came; usage may still follow."""
+    """One completion. `known_ids`: of the conversation's calls, which no new one gets."""
 
-    def __init__(self, tools: FlatTools) -> None:
+    def __init__(self, tools: FlatTools, known_ids: Collection[str] = ()) -> None:
         self._tools = tools
+        self._ids = set(known_ids)
         self._items = Interleaved()
-        self._decoder = msgspec.json.Decoder(_Chunk)
+        self._sorter = CallSorter(tools.by_name)
+        self._tags = ThinkTags()
+        self._joiners: dict[Hashable, Joiner] = {}
         self._said: tuple[str, int] = ("", 0)
         """Kind and number of the text or reasoning that is open, ("", n) for none."""
-        self._call: Hashable = None
-        self._call_id: str | None = None
-        self._scans: dict[Hashable, JsonScan] = {}
-        self._usage: _Usage | None = None
+        self._choice: Any = None
+        self._counts: dict[str, int | None] = {}
         self._cached: int | None = None
-        self._reason: str | None = None
+        self._reason = ""
+        self._alone = self._usage_came = self._spoke = self._read_any = False
+        self._tells_ends = False
+        """Whether the server gives finish reasons at all, or whole messages; from one that gives none an end of the
+        stream may as well be a cut."""
+        self.reasoning_field = ""
+        """The field in which the server sends reasoning, "" if it sent none."""
+        self.closed = False
 
     @property
-    def ended(self) -> bool:
-        return self._reason is not None
+    def begun(self) -> bool:
+        """Whether anything of an answer came."""
+        return self._read_any
+
+    @property
+    def patience_s(self) -> float | None:
+        """How long to wait for more: not long once a finish reason came by itself, or a last usage."""
+        return GRACE_S if self._seems_whole else None
 
     @property
     def complete(self) -> bool:
-        """Nothing more is worth waiting for."""
-        return self.ended and self._usage is not None
+        return self.closed
 
     def read(self, data: bytes) -> list[Delta]:
-        """The deltas of one chunk. Raises ServiceError or AuthError for an error, ProtocolError for what is none."""
+        """The deltas of one message. Raises ServiceError or AuthError for an error, ProtocolError for what is none."""
+        if not data.lstrip().startswith((b"{", b"[")):
+            return []  # keep-alive text
         try:
-            chunk = self._decoder.decode(data)
-        except (msgspec.MsgspecError, RecursionError, UnicodeError):
-            raise ProtocolError("a chunk of the answer is no chat completion") from None
-        if chunk.error is not None:
-            raise to_exception(read_error_body(data, 500))
-        self._usage = chunk.usage or self._usage
-        if chunk.timings is not None and chunk.timings.cache_n is not None:
-            self._cached = chunk.timings.cache_n
+            return self._chunk(shapes.decode(data), data)
+        except ValueError:
+            pass
         deltas: list[Delta] = []
-        for choice in (chunk.choices or [])[:1]:
-            part = choice.delta or choice.message
-            if part is not None:
-                deltas += self._part(part)
-            if choice.finish_reason is not None:
-                self._reason = choice.finish_reason
-                deltas += self._items.end(cut=choice.finish_reason in _REASONS)
+        lines = [line.strip() for line in data.split(b"\n") if line.strip()]
+        for line in lines if len(lines) > 1 else ():
+            try:
+                deltas += self._chunk(shapes.decode(line), line)
+            except ValueError:
+                break
+        else:
+            if len(lines) > 1:
+                return deltas
+        raise ProtocolError("a chunk of the answer is no chat completion")
+
+    def end(self, *, done: bool, orderly: bool) -> list[Delta]:
+        """The stream is over. `done`: by `[DONE]`; `orderly`: the server ended it. Raises ConnectionLost for an
+        answer that was cut off, and ServiceError for one that the server gave up."""
+        if not self._read_any and not done and orderly:
+            raise ProtocolError("the answer holds no chat completion")
+        half = any(call.written.strip() and not call.is_whole for call in self._sorter.calls)
+        whole = done or self._seems_whole or (orderly and self._tells_ends and (self._spoke or bool(self._reason)))
+        if not whole or (half and not self._reason and not done):
+            raise ConnectionLost("the answer ended before it was whole")
+        if self._reason in _FAILURES:
+            raise EngineError("The server gave up in the middle of its answer; try again.", code="server_error")
+        deltas = [delta for kind, text in self._tags.finish() for delta in self._say(kind, text)]
+        for call in self._sorter.calls:
+            deltas += self._start(call)
+        for key in list(self._joiners):
+            deltas += self._write(key, self._joiners[key].finish())
+        deltas += self._items.end(cut=self._reason in _REASONS)
+        self.closed = True
         return deltas
 
     def finish(self) -> Finish:
-        usage = self._usage or _Usage()
-        given, made = usage.prompt_tokens_details, usage.completion_tokens_details
-        cached = given.cached_tokens if given is not None else None
-        if cached is None:
-            cached = usage.prompt_cache_hit_tokens if usage.prompt_cache_hit_tokens is not None else self._cached
-        return Finish(
-            reason=_REASONS.get(self._reason or "", "stop"),
-            input_tokens=usage.prompt_tokens,
-            cached_tokens=cached,
-            output_tokens=usage.completion_tokens,
-            reasoning_tokens=made.reasoning_tokens if made is not None else None,
-        )
+        counts = dict(self._counts)
+        if counts.get("cached_tokens") is None:
+            counts["cached_tokens"] = self._cached
+        return Finish(reason=_REASONS.get(self._reason, "stop"), **counts)
 
-    def _part(self, part: _Delta) -> list[Delta]:
-        deltas: list[Delta] = []
-        if thought := part.reasoning_content or part.reasoning:
-            deltas += self._speak("reasoning")
-            deltas += self._items.reasoning(self._said, thought)
-        if text := part.content or part.refusal:
-            deltas += self._speak("text")
-            deltas += self._items.text(self._said, text)
-        for at, call in enumerate(part.tool_calls or []):
-            deltas += self._called(call, at)
-        return deltas
+    @property
+    def _seems_whole(self) -> bool:
+        return bool(self._reason) and (self._alone or self._usage_came) or (self._usage_came and self._spoke)
 
-    def _speak(self, kind: str) -> list[Delta]:
-        """Close what is of another kind, so that it goes out."""
-        if self._said[0] == kind:
+    def _chunk(self, chunk: Any, data: bytes) -> list[Delta]:
+        if isinstance(chunk, list):
+            return [delta for each in chunk for delta in self._chunk(each, encode(each))]
+        if not isinstance(chunk, dict):
+            raise ProtocolError("a chunk of the answer is no chat completion")
+        self._raise_error(chunk, data)
+        self._read_any = self._read_any or "choices" in chunk or "usage" in chunk
+        choices = [each for each in shapes.items(chunk.get("choices")) if isinstance(each, dict)]
+        usage = chunk.get("usage") or shapes.field(chunk, "x_groq", "usage")
+        for choice in choices:
+            usage = usage or choice.get("usage")
+        if isinstance(usage, dict):
+            counts = shapes.counts(usage)
+            self._counts |= {name: count for name, count in counts.items() if count is not None}
+            self._usage_came = self._usage_came or not choices
+        cached = shapes.number(shapes.field(chunk, "timings", "cache_n"))
+        self._cached = self._cached if cached is None else cached
+        return [delta for choice in choices for delta in self._read_choice(choice)]
+
+    def _read_choice(self, choice: dict[str, Any]) -> list[Delta]:
+        index = choice.get("index")
+        self._choice = index if self._choice is None else self._choice
+        if index != self._choice:
             return []
-        deltas = self._items.close_all()
-        self._said, self._call = (kind, self._said[1] + 1), None
+        part = choice.get("delta")
+        if not part and not self._spoke:
+            self._tells_ends = self._tells_ends or isinstance(choice.get("message"), dict)
+            part = choice.get("message") or {"content": choice.get("text")}
+        deltas = self._part(part) if isinstance(part, dict) else []
+        reason = choice.get("finish_reason")
+        self._tells_ends = self._tells_ends or isinstance(reason, str)
+        if isinstance(reason, str) and reason:
+            self._reason, self._alone = reason.lower(), not deltas
+        elif deltas:
+            # What was called an end was none.
+            self._alone = self._usage_came = False
         return deltas
 
-    def _called(self, call: _Call, at: int) -> list[Delta]:
+    def _part(self, part: dict[str, Any]) -> list[Delta]:
         deltas: list[Delta] = []
-        function = call.function or _Function()
-        if self._begins(call):
-            deltas += self._items.close(self._said)
-            if self._call in self._scans and self._scans[self._call].is_complete:
-                deltas += self._items.close(self._call)
-            self._said = ("", self._said[1])
-            self._call, self._call_id = self._place(call, at), call.id
-            self._scans[self._call] = JsonScan()
-            deltas += self._items.open_call(self._call, self._tools.start(function.name or "", call.id or None))
-        elif call.index is not None and self._items.knows(("call", call.index)):
-            self._call = ("call", call.index)
-        if function.arguments is not None and self._call in self._scans:
-            written = function.arguments
-            text = written if isinstance(written, str) else msgspec.json.encode(written).decode()
-            self._scans[self._call].feed(text)
-            deltas += self._items.arguments(self._call, text)
+        thought, field = shapes.reasoning(part)
+        self.reasoning_field = self.reasoning_field or field
+        if thought:
+            deltas += self._say("reasoning", thought)
+        for thinks, text in [*shapes.parts(part.get("content")), *shapes.parts(part.get("refusal"))]:
+            pieces = [("reasoning", text)] if thinks else self._tags.feed(text)
+            for kind, piece in pieces:
+                deltas += self._say(kind, piece)
+            self._spoke = True
+        for each in shapes.calls(part):
+            deltas += self._called(each)
+        self._spoke = self._spoke or bool(deltas)
         return deltas
 
-    def _begins(self, call: _Call) -> bool:
-        """A new call has a name, and an index or an id that was not seen; servers without either send calls whole."""
-        if call.function is None or not call.function.name:
-            return False
-        if call.index is not None and not self._items.knows(("call", call.index)):
-            return True
-        if call.id is not None and self._call_id is not None:
-            return call.id != self._call_id
-        return call.index is None
+    def _say(self, kind: str, text: str) -> list[Delta]:
+        deltas: list[Delta] = []
+        if self._said[0] != kind:
+            # Close what is of another kind, so that it goes out.
+            deltas += self._close_whole(self._sorter.calls)
+            self._said = (kind, self._said[1] + 1)
+        return deltas + self._write(self._said, text)
 
-    def _place(self, call: _Call, at: int) -> Hashable:
-        plain = ("call", call.index)
-        return plain if call.index is not None and not self._items.knows(plain) else ("call", at, self._items.count)
+    def _write(self, key: Hashable, text: str) -> list[Delta]:
+        text = self._joiners.setdefault(key, Joiner()).feed(text)
+        if isinstance(key, tuple) and key[0] == "reasoning":
+            return self._items.reasoning(key, text)
+        if isinstance(key, tuple):
+            return self._items.text(key, text)
+        return self._items.arguments(key, text)
+
+    def _close_whole(self, calls: Sequence[OpenCall]) -> list[Delta]:
+        """The end of what is whole: what was said so far, and of `calls` those whose arguments are complete."""
+        deltas = self._items.close(self._said)
+        for call in calls:
+            if call.is_whole and call.name:
+                deltas += [*self._start(call), *self._items.close(call.key)]
+        return deltas
+
+    def _called(self, piece: dict[str, Any]) -> list[Delta]:
+        before = len(self._sorter.calls)
+        call = self._sorter.take(piece)
+        if call is None:
+            return []
+        deltas: list[Delta] = []
+        if len(self._sorter.calls) > before:
+            deltas += self._close_whole(self._sorter.calls[:before])
+            self._said = ("", self._said[1])
+        if call.name and (call.started or call.is_settled):
+            deltas += self._start(call)
+        return deltas
+
+    def _start(self, call: OpenCall) -> list[Delta]:
+        """Open a call, as late as its name may still grow, and pass on what came of it."""
+        deltas: list[Delta] = []
+        if not call.started:
+            call.started = True
+            name = real_name(call.name, self._tools.by_name) or "unknown"
+            call_id = None if not call.id or call.id in self._ids else call.id
+            self._ids.add(call.id)
+            deltas += self._items.open_call(call.key, self._tools.start(name, call_id))
+        text, call.waiting = call.waiting, ""
+        return deltas + self._write(call.key, text)
+
+    def _raise_error(self, chunk: dict[str, Any], data: bytes) -> None:
+        """Servers report failures amid a stream, under a status of success."""
+        error = chunk.get("error")
+        if error or chunk.get("object") == "error" or ("choices" not in chunk and chunk.get("type") == "error"):
+            raise _failure(data)
+        if not chunk.get("choices") and "usage" not in chunk and (chunk.get("message") or chunk.get("detail")):
+            raise _failure(data)
+
+
+def _failure(data: bytes) -> ServiceError | AuthError:
+    """The error that a chunk is; its status is the one that it states."""
+    event = read_error(read_head(sound_json(data)))
+    event.status = event.status if event.status is not None and 400 <= event.status < 600 else 500
+    return to_exception(event)

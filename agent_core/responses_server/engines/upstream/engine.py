@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -21,15 +21,17 @@ from agent_core.responses_server.engine import (
 from agent_core.responses_server.engines.upstream.affinity import Affinity
 from agent_core.responses_server.engines.upstream.chat import chat_body, slot_fields
 from agent_core.responses_server.engines.upstream.chunks import ChunkReader
-from agent_core.responses_server.engines.upstream.failures import MISSING_STATUS, as_engine_error
+from agent_core.responses_server.engines.upstream.failures import MISSING_STATUS, PASSED_ON, as_engine_error
 from agent_core.responses_server.engines.upstream.lane import LaneMemory, lane_memory, span_of
 from agent_core.responses_server.engines.upstream.offer import offer
 from agent_core.responses_server.engines.upstream.posting import Poster, Reader
+from agent_core.responses_server.engines.upstream.profile import Profile, relaxed
 from agent_core.responses_server.engines.upstream.responses import ResponsesReader, input_items, response_body
 from agent_core.responses_server.engines.upstream.settings import Api, read_settings
 from agent_core.responses_server.engines.upstream.slots import count_slots
 from agent_core.responses_server.engines.upstream.socket import Sockets
 from agent_core.wire.codec import encode
+from agent_core.wire.items import call_id_of
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +50,7 @@ class UpstreamEngine:
         self._way: Api | None = None if settings.api == "auto" else settings.api
         self._affinity = Affinity(0)
         self._asking = asyncio.Lock()
+        self._profile, self._reasoning_field = settings.first_profile, ""
         self.capabilities = Capabilities(
             tools=True, chat=True, custom_tools=settings.knows_custom_tools, json_output=True, own_tokens=True
         )
@@ -84,9 +87,8 @@ class UpstreamEngine:
         reader: Reader
         with self._affinity.using(lane) as slot:
             if api == "chat":
-                reader = ChunkReader(tools)
-                body = encode(chat_body(request, self._settings, lane.key, slot))
-                calls = self._poster.call("/chat/completions", body, reader)
+                reader = ChunkReader(tools, {known for item in request.items if (known := call_id_of(item))})
+                calls = self._chat(request, lane, slot, reader)
             else:
                 reader = ResponsesReader(tools, request.max_output_tokens)
                 fields = response_body(request, self._settings, lane.key) | slot_fields(slot)
@@ -101,6 +103,36 @@ class UpstreamEngine:
         if isinstance(reader, ResponsesReader):
             _keep(request, lane, reader)
         yield reader.finish()
+
+    async def _chat(
+        self, request: EngineRequest, lane: LaneMemory, slot: int | None, reader: ChunkReader
+    ) -> AsyncGenerator[Delta, None]:
+        """One call, in the form that the server takes; what a refusal teaches is kept."""
+        profiles: Iterator[Profile] = iter(())
+        profile, refusal, tried = self._profile, None, set[bytes]()
+        while True:
+            fields = chat_body(request, self._settings, lane.key, slot, profile, self._reasoning_field)
+            body = encode(fields)
+            if body not in tried:
+                tried.add(body)
+                try:
+                    async with aclosing(self._poster.call("/chat/completions", body, reader)) as deltas:
+                        async for delta in deltas:
+                            yield delta
+                    break
+                except ServiceError as error:
+                    if reader.begun or error.code in PASSED_ON:
+                        raise refusal or error from None
+                    if refusal is None:
+                        refusal, profiles = error, relaxed(profile, error, fields)
+            following = next(profiles, None)
+            if following is None or refusal is None:
+                raise refusal or ProtocolError("the request can't be put in another form")
+            profile = following
+        if profile is not self._profile:
+            log.info("%s: %s takes other requests than it was sent at first", self.name, self._settings.place)
+        self._profile = profile
+        self._reasoning_field = reader.reasoning_field or self._reasoning_field
 
     async def _api(self) -> Api:
         """Which API the server has; asked once, by a request that no API could carry out. Raises as a POST does."""

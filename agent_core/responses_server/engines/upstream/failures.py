@@ -26,7 +26,7 @@ from agent_core.responses_server.engines.upstream.settings import UpstreamSettin
 MISSING_STATUS: Final = (404, 405, 501)
 """A server without an endpoint answers with one of these."""
 
-_PASSED_ON: Final = frozenset(
+PASSED_ON: Final = frozenset(
     {
         "context_length_exceeded",
         "insufficient_quota",
@@ -84,7 +84,7 @@ def as_engine_error(error: LooplineError, settings: UpstreamSettings) -> EngineE
 
 def _answered(error: ServiceError, settings: UpstreamSettings) -> EngineError:
     status = error.status
-    code = error.code if error.code in _PASSED_ON else _BY_STATUS.get(status or 0)
+    code = error.code if error.code in PASSED_ON else _BY_STATUS.get(status or 0)
     if code is None:
         code = "upstream_refused" if status is not None and 400 <= status < 500 else "server_error"
     said = f"{settings.place}: {_sentence(error)}"

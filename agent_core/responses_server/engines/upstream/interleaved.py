@@ -1,8 +1,8 @@
 """Items that grow at the same time, one after the other: the engine port has one open item. Pure.
 
-The oldest open item is passed on as it grows; what comes for others meanwhile is kept until it is their turn. Calls are
-checked when they close: arguments that are no JSON object would only fail later, at a tool. Such a call stays open
-until it is known why: at a limit the model was cut off, otherwise it is at fault.
+The oldest open item is passed on as it grows; what comes for others meanwhile is kept until it is their turn. A call
+whose arguments are no JSON object stays open until it is known why: at a limit the model was cut off, otherwise it is
+at fault, which its tool tells it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Hashable
 
 import msgspec
 
-from agent_core.errors import EngineError
 from agent_core.responses_server.engine import Delta, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 
 
@@ -63,10 +62,10 @@ class Interleaved:
         item = self._items.get(key)
         return "".join(item.parts) if item is not None else ""
 
-    def close(self, key: Hashable) -> list[Delta]:
-        """The item's end; a call with malformed arguments stays open."""
+    def close(self, key: Hashable, *, unsound: bool = False) -> list[Delta]:
+        """The item's end; a call with malformed arguments stays open, unless it is to end so (`unsound`)."""
         item = self._items.get(key)
-        if item is None or item.closed or not _is_sound(item):
+        if item is None or item.closed or not (unsound or _is_sound(item)):
             return []
         item.closed = True
         if item.start is not None and item.start.kind == "function" and not "".join(item.parts).strip():
@@ -83,20 +82,12 @@ class Interleaved:
         return next((item.start.name for item in self._items.values() if item.start and not _is_sound(item)), None)
 
     def end(self, *, cut: bool) -> list[Delta]:
-        """The end of all. `cut`: a limit ended it, so what is half stays open for whoever closes the response.
-
-        Raises EngineError `malformed_tool_arguments`.
-        """
+        """The end of all. `cut`: a limit ended it, so what is half stays open for whoever closes the response; else
+        calls close with whatever arguments they have: what is wrong with them is told to the model, by the tool."""
         if cut:
             calls = [key for key, item in self._items.items() if item.start is not None]
             return [delta for key in calls for delta in self.close(key)]
-        if self.broken is not None:
-            raise EngineError(
-                f"The model called '{self.broken}' with arguments that are no JSON object; ask again, or take a model "
-                "that is better at calling tools.",
-                code="malformed_tool_arguments",
-            )
-        return self.close_all()
+        return [delta for key in list(self._items) for delta in self.close(key, unsound=True)]
 
     def _grow(self, key: Hashable, delta: TextDelta | ReasoningDelta) -> list[Delta]:
         if not delta.text:

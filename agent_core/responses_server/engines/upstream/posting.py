@@ -13,23 +13,28 @@ from agent_core.responses_server.engine import Delta, Finish
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.transport.http import Http, HttpStream
 
-END_S: Final = 2.0
-"""How long the end of a stream may take once the answer has ended (usage may still follow)."""
-
 STALE_S: Final = 1.0
 """A connection that was given up while it was idle fails within this time; what fails later had begun to work."""
 
 
+_ANY_TYPE: Final = ("/chat/completions",)
+"""Endpoints whose servers give a stream any content type, or answer with one JSON value."""
+
+
 class Reader(Protocol):
-    """Reads one answer. `ended`: the answer is whole; `complete`: nothing will follow."""
+    """Reads one answer. `complete`: nothing will follow. `patience_s`: how long to wait for more; None: as long as an
+    answer may be silent."""
 
     @property
-    def ended(self) -> bool: ...
+    def patience_s(self) -> float | None: ...
 
     @property
     def complete(self) -> bool: ...
 
     def read(self, data: bytes) -> list[Delta]: ...
+
+    def end(self, *, done: bool, orderly: bool) -> list[Delta]:
+        """The stream is over: `done` by `[DONE]`, `orderly` by the server's own doing. Raises for half an answer."""
 
     def finish(self) -> Finish: ...
 
@@ -76,19 +81,27 @@ class Poster:
         The answer is stopped by closing the iterator.
         """
         stream = await self.open(path, body)
+        lost: ConnectionLost | None = None
         try:
-            while not reader.complete:
+            while not (reader.complete or stream.done):
+                patience_s = reader.patience_s
                 try:
-                    events = await stream.receive(END_S if reader.ended else self._settings.silence_s)
-                except ConnectionLost:
-                    if reader.ended:
-                        break
-                    raise
+                    events = await stream.receive(self._settings.silence_s if patience_s is None else patience_s)
+                except ConnectionLost as failure:
+                    lost = failure
+                    break
                 for data in events:
                     for delta in reader.read(data):
                         yield delta
+            if not reader.complete:
+                try:
+                    rest = reader.end(done=stream.done, orderly=stream.ended)
+                except ConnectionLost as half:
+                    raise lost or half from None
+                for delta in rest:
+                    yield delta
         finally:
-            await (stream.finish() if reader.ended else stream.close())
+            await (stream.finish() if reader.complete else stream.close())
 
     async def _post(self, path: str, body: bytes) -> HttpStream:
         pool = self._pools.get(path)
@@ -97,7 +110,7 @@ class Poster:
             pool = self._pools[path] = Http(
                 settings.address(path), settings.all_headers, open_timeout_s=settings.connect_timeout_s
             )
-        return await pool.post(body, _Unobserved(), self._settings.silence_s)
+        return await pool.post(body, _Unobserved(), self._settings.silence_s, any_type=path in _ANY_TYPE)
 
     async def close(self) -> None:
         for pool in self._pools.values():

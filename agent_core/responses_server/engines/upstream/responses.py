@@ -8,7 +8,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
-from agent_core.errors import EngineError, ServiceError
+from agent_core.errors import ConnectionLost, EngineError, ServiceError
+from agent_core.protocol.reconcile import same
 from agent_core.responses_server.engine import Delta, EngineRequest, Finish, ToolCallStart
 from agent_core.responses_server.engines.chat_turns import FlatTools, flat_name
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
@@ -125,13 +126,16 @@ class ResponsesReader:
         self.response_id = ""
         self.raws: list[Raw] = []
 
-    @property
-    def ended(self) -> bool:
-        return self._finish is not None
+    patience_s: float | None = None
+    """Of this API the last event tells that it is the last."""
 
     @property
     def complete(self) -> bool:
         return self._finish is not None
+
+    def end(self, *, done: bool, orderly: bool) -> list[Delta]:
+        """Raises ConnectionLost: the response had no end of its own."""
+        raise ConnectionLost("the answer ended before the response did")
 
     def finish(self) -> Finish:
         assert self._finish is not None
@@ -190,6 +194,8 @@ class ResponsesReader:
         """What its deltas left out, and its end."""
         item = read_item(raw)
         key = _item_key(item, index)
+        if any(same(bytes(raw), bytes(each)) and _item_key(read_item(each), index) == key for each in self.raws):
+            return []  # told twice
         self.raws.append(raw.copy())
         deltas: list[Delta] = []
         start = self._start(item)
@@ -208,8 +214,8 @@ class ResponsesReader:
 
     def _ended(self, response: Response) -> list[Delta]:
         deltas: list[Delta] = []
-        if not self.raws:
-            for index, raw in enumerate(response.output):
+        for index, raw in enumerate(response.output):
+            if not any(same(bytes(raw), bytes(each)) for each in self.raws):
                 deltas += self._done(raw, index)
         self.response_id = response.id or self.response_id
         usage = response.usage

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from agent_core.errors import ConfigError
+from agent_core.responses_server.engines.upstream.profile import OPENAI, Profile
 
 Api = Literal["auto", "responses", "websocket", "chat"]
 
@@ -22,6 +23,7 @@ class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     `prompt_cache_key` is sent; some servers refuse what they don't know. `custom_tools`: whether the server knows
     free-form tools; None: OpenAI's does, over the Responses API. `extra`: fields that each request's body gets where
     it has none of that name, for what only this server knows. `headers` and `extra` may hold secrets.
+    `profile`: what Chat Completions messages the server takes; None: as most do, and what its refusals teach.
     """
 
     url: str
@@ -34,6 +36,7 @@ class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     cache_key: bool = True
     custom_tools: bool | None = None
     extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    profile: Profile | None = None
 
     def __repr__(self) -> str:
         return f"UpstreamSettings({self.place!r}, {self.model!r})"
@@ -47,6 +50,10 @@ class UpstreamSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     @property
     def knows_custom_tools(self) -> bool:
         return self.is_openai and self.api != "chat" if self.custom_tools is None else self.custom_tools
+
+    @property
+    def first_profile(self) -> Profile:
+        return self.profile or (OPENAI if self.is_openai else Profile())
 
     @property
     def is_openai(self) -> bool:

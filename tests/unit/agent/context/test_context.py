@@ -24,7 +24,7 @@ def context_of(root: Path) -> SessionContext:
 
 
 def call(name: str, **arguments: Any) -> Call:
-    return Call(call_id="c", name=name, arguments=json.dumps(arguments), item_type="function_call")
+    return Call(call_id="c", key="c", name=name, arguments=json.dumps(arguments), item_type="function_call")
 
 
 def texts(items: list[bytes]) -> list[str]:

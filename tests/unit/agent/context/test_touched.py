@@ -11,7 +11,7 @@ from agent_core.agent.context.touched import Footprint
 
 
 def call(name: str, **arguments: Any) -> Call:
-    return Call(call_id="c", name=name, arguments=json.dumps(arguments), item_type="function_call")
+    return Call(call_id="c", key="c", name=name, arguments=json.dumps(arguments), item_type="function_call")
 
 
 def test_what_survives_names_the_plan_and_the_files() -> None:
@@ -54,7 +54,7 @@ def test_odd_arguments_are_passed_over_and_nothing_grows_without_bound() -> None
     trail = Footprint()
     for odd in ("", "[]", "{", '{"path":1}', '{"steps":1}'):
         for name in ("plan", "read", "edit", "patch"):
-            trail.note(Call(call_id="c", name=name, arguments=odd, item_type="function_call"))
+            trail.note(Call(call_id="c", key="c", name=name, arguments=odd, item_type="function_call"))
     assert trail.text() == ""
     for n in range(5_000):
         trail.note(call("read", path=f"some/long/folder/file_{n}.py"))

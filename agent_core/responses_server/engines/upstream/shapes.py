@@ -1,0 +1,123 @@
+"""The fields of a chunk in all the shapes that servers give them: loose readers, none of which raises. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import msgspec
+
+from agent_core.wire.text import as_text
+
+_CACHED: Final = (
+    ("prompt_tokens_details", "cached_tokens"),
+    ("input_tokens_details", "cached_tokens"),
+    ("prompt_cache_hit_tokens",),
+    ("cache_read_input_tokens",),
+    ("cached_tokens",),
+)
+_INPUT: Final = (("prompt_tokens",), ("input_tokens",))
+_OUTPUT: Final = (("completion_tokens",), ("output_tokens",))
+_REASONING: Final = (
+    ("completion_tokens_details", "reasoning_tokens"),
+    ("output_tokens_details", "reasoning_tokens"),
+    ("reasoning_tokens",),
+)
+REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
+
+
+def decode(data: bytes) -> Any:
+    """JSON in UTF-8; what is neither is made readable where that is possible. Raises ValueError."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeError):
+        pass
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    try:
+        return json.loads(as_text(data), strict=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def field(value: Any, *names: str) -> Any:
+    """The field below several others; None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def items(value: Any) -> list[Any]:
+    """A list, or the one thing that stands in its place."""
+    if isinstance(value, list):
+        return value
+    return [] if value is None else [value]
+
+
+def string(value: Any) -> str:
+    """Text, "" for what is none; a number counts as its digits."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def parts(content: Any) -> list[tuple[bool, str]]:
+    """Pieces of a content that is text, a part, or a list of either; True: the piece is reasoning."""
+    found: list[tuple[bool, str]] = []
+    for part in items(content):
+        if not isinstance(part, dict):
+            found.append((False, string(part)))
+        elif (thought := part.get("thinking") or part.get("reasoning")) is not None:
+            found += [(True, text) for _, text in parts(thought)]
+        else:
+            found.append((False, string(part.get("text") or part.get("refusal") or part.get("content"))))
+    return [each for each in found if each[1]]
+
+
+def reasoning(delta: dict[str, Any]) -> tuple[str, str]:
+    """The reasoning of a delta, and the name of the field that it stood in; "" for none. Several fields repeat it."""
+    for name in REASONING_FIELDS:
+        text = "".join(text for _, text in parts(delta.get(name)))
+        if text:
+            return text, name
+    details = [each for each in items(delta.get("reasoning_details")) if isinstance(each, dict)]
+    text = "".join(string(each.get("text") or each.get("summary")) for each in details)
+    return text, "reasoning" if text else ""
+
+
+def calls(delta: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls of a delta, the single one of the older API too."""
+    found = [each for each in items(delta.get("tool_calls")) if isinstance(each, dict)]
+    legacy = delta.get("function_call")
+    return [*found, {"function": legacy}] if isinstance(legacy, dict) else found
+
+
+def arguments(value: Any) -> str:
+    """Arguments as JSON text; servers send the object itself too."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def number(value: Any) -> int | None:
+    """A count of tokens; None for what can be none."""
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdigit() and len(value) < 19 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        return None
+    return int(value)
+
+
+def counts(usage: dict[str, Any]) -> dict[str, int | None]:
+    """Input, cached, output and reasoning tokens of a usage, wherever it has them."""
+    places = {
+        "input_tokens": _INPUT,
+        "cached_tokens": _CACHED,
+        "output_tokens": _OUTPUT,
+        "reasoning_tokens": _REASONING,
+    }
+    return {
+        name: next((count for path in paths if (count := number(field(usage, *path))) is not None), None)
+        for name, paths in places.items()
+    }

@@ -1,0 +1,67 @@
+"""Text that is no valid Unicode: one rule for every border. Pure.
+
+What comes in is made storable and never refused: bytes that are no UTF-8 and surrogates that stay alone become U+FFFD,
+and a character whose two halves come in two pieces is joined. Names of files are kept without loss inside
+(surrogateescape); where they leave as JSON or as UTF-8 they follow the same rule.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+REPLACEMENT: Final = "\ufffd"
+
+_LONE: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
+"""An escaped surrogate in JSON; the second group is a whole pair."""
+
+
+def as_text(data: bytes) -> str:
+    """Bytes as text, with U+FFFD for what is no UTF-8."""
+    return data.decode("utf-8", "replace")
+
+
+def sound(text: str) -> str:
+    """Text that can be stored and sent: pairs of surrogates joined, U+FFFD for one that stands alone."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def sound_json(data: bytes) -> bytes:
+    """JSON whose strings are Unicode, otherwise the same."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        data = as_text(data).encode()
+    if b"\\u" not in data:
+        return data
+    return _LONE.sub(lambda found: found[1] + (found[2] or b"\\ufffd"), data)
+
+
+class Joiner:
+    """Text that comes in pieces, which may cut a character in two."""
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, text: str) -> str:
+        """The piece, sound; half a character at its end waits for the next one."""
+        if not self._half and text.isascii():
+            return text
+        text = self._half + text
+        self._half = ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return sound(text)
+
+    def finish(self) -> str:
+        """What waits for a half that never came."""
+        half, self._half = self._half, ""
+        return REPLACEMENT if half else ""
