@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from agent_core.text import to_json
 from agent_core.turns.events import Plan, TextDelta, ToolOutput
 from lsp_server.protocol.events import AnyEvent, Call, Stages, Status, TurnDiff
 from lsp_server.protocol.methods import EVENT, Events
@@ -64,7 +65,7 @@ class EventStream:
             return
         self._seq += 1
         events, self._waiting = tuple(self._waiting), []
-        self._send(msgspec.json.encode(_Notification(EVENT, Events(seq=self._seq, events=events))))
+        self._send(to_json(_Notification(EVENT, Events(seq=self._seq, events=events))))
 
 
 def merge(waiting: list[AnyEvent], event: AnyEvent) -> None:

@@ -16,6 +16,7 @@ from agent_core.agent.history import History, SessionHeader, TitleRecord
 from agent_core.clock import new_id
 from agent_core.control.lock import Holder, SessionLock, read_holder
 from agent_core.errors import StateError, UsageError
+from agent_core.text import real_name
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,7 +115,7 @@ class Archive:
             title=history.title or next(iter(first_words(history).values()), ""),
             created=header.created,
             model=header.model,
-            roots=header.roots,
+            roots=tuple(map(real_name, header.roots)),
             turns=sum(turn.status == "started" for turn in history.turns),
             items=len(history.items),
             status="" if last is None else "running" if last.status == "started" and pid else _ended(last.status),

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
+from agent_core.text import sound
 from agent_core.tools.port import Kind
 from agent_core.wire.pairing import pairs
 
@@ -100,7 +101,7 @@ def unanswered(items: Iterable[bytes]) -> list[Call]:
 
 def output_of(call: Call, text: str) -> bytes:
     """The output item that answers `call`."""
-    return msgspec.json.encode({"type": f"{call.item_type}_output", "call_id": call.call_id, "output": text})
+    return msgspec.json.encode({"type": f"{call.item_type}_output", "call_id": call.call_id, "output": sound(text)})
 
 
 def batches(calls: Sequence[Call], kind: dict[str, Kind]) -> Iterator[list[Call]]:

@@ -22,6 +22,7 @@ from agent_core.agent.record_lines import Line, parted, sealed
 from agent_core.clock import rfc3339
 from agent_core.errors import StateError
 from agent_core.protocol.item_log import Items
+from agent_core.text import to_json
 
 
 class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
@@ -77,7 +78,6 @@ class _Kind(msgspec.Struct):
     kind: str
 
 
-_encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _kind_decoder = msgspec.json.Decoder(_Kind)
 _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in Record.__args__)
@@ -250,7 +250,7 @@ class History:
     def _write(self, *records: Record) -> None:
         if self._fd is None:
             raise StateError(f"{self.path} is closed", code="state_closed")
-        data = b"".join(sealed(_encoder.encode(record)) for record in records)
+        data = b"".join(sealed(to_json(record)) for record in records)
         try:
             written = os.write(self._fd, data)
         except OSError as error:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any, BinaryIO
 
-import msgspec
-
+from agent_core.text import to_json
 from agent_core.turns.events import TurnEvent
 
 
@@ -22,7 +21,7 @@ class JsonLines:
     def write(self, value: Any) -> None:
         """Write one object as one line; a reader that went away is no error of the run."""
         try:
-            self._stream.write(msgspec.json.encode(value) + b"\n")
+            self._stream.write(to_json(value) + b"\n")
             self._stream.flush()
         except BrokenPipeError:
             return

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.control.messages import ControlError
+from agent_core.text import to_json
 
 LOOKS, LOOK_S = 5, 0.004
 """A taken lock is looked at this often, this far apart: `read_holder` holds it for an instant while it looks."""
@@ -55,7 +56,7 @@ class SessionLock:
 
     def write(self, holder: Holder) -> None:
         """Say who holds it, e.g. once the control socket is known."""
-        data = msgspec.json.encode(holder)
+        data = to_json(holder)
         os.pwrite(self._fd, data, 0)
         os.ftruncate(self._fd, len(data))
 

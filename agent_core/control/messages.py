@@ -25,6 +25,7 @@ from typing import Literal
 import msgspec
 
 from agent_core.errors import LooplineError, StateError
+from agent_core.text import to_json
 from agent_core.turns.approval import Approval, Decision
 
 PROTOCOL = 2
@@ -243,7 +244,7 @@ _head = msgspec.json.Decoder(_Head)
 
 def encode(message: Request | Message) -> bytes:
     """One line, its newline included."""
-    return msgspec.json.encode(message) + b"\n"
+    return to_json(message) + b"\n"
 
 
 def read_request(line: bytes) -> AnyRequest:

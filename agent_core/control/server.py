@@ -48,6 +48,7 @@ from agent_core.control.messages import (
 )
 from agent_core.control.sockets import clean_stale, listen, peer_uid
 from agent_core.errors import LooplineError
+from agent_core.text import to_json
 from agent_core.turns.approval import Decision
 
 log = logging.getLogger(__name__)
@@ -196,7 +197,7 @@ class ControlServer:
         except Exception:
             log.exception("a control request failed")
             return encode(refusal(request_id, ControlError("the host failed; its log says why", code="control_failed")))
-        return encode(Reply(id=request.id, result=msgspec.Raw(msgspec.json.encode(result))))
+        return encode(Reply(id=request.id, result=msgspec.Raw(to_json(result))))
 
     async def _handle(self, request: AnyRequest, mailbox: Mailbox, attached: dict[str, Detach]) -> Any:
         handlers = self._handlers

@@ -22,6 +22,7 @@ from agent_core.control.messages import (
 )
 from agent_core.control.server import Detach, Handlers, Push
 from agent_core.hosting.observers import EventTap, Observers
+from agent_core.text import to_json
 from agent_core.turns.approval import Decision
 from agent_core.turns.events import TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded, TurnEvent, title_of
 
@@ -97,8 +98,8 @@ class HostedSessions:
     async def _attach(self, session_id: str, push: Push, push_event: Push | None) -> Detach:
         hosted = self._hosted(session_id)
         if (said := self._saying[session_id].so_far()) is not None:
-            push(msgspec.json.encode(said))
-        leave = [hosted.observers.add(lambda event: push(msgspec.json.encode(event)))]
+            push(to_json(said))
+        leave = [hosted.observers.add(lambda event: push(to_json(event)))]
         if push_event is not None:
             leave.append(hosted.events.add(push_event))
 

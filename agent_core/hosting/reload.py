@@ -14,6 +14,7 @@ from typing import Final
 
 from agent_core.config import SETTINGS, Loaded, Settings
 from agent_core.errors import ConfigError
+from agent_core.text import is_sound
 
 log = logging.getLogger(__name__)
 
@@ -66,9 +67,15 @@ class FileWatch:
         from watchfiles import watch
 
         folders = self._folders()
+        # The library takes names in UTF-8 only; settings below another one are looked at from time to time.
+        watched = [folder for folder in folders if is_sound(str(folder))]
+        if not watched:
+            if not self._stop.wait(LOOK_EVERY_MS / 1000):
+                self._look()
+            return
         names = {str(path) for file in self._files for path in (file, *file.parents) if path not in folders}
         for _ in watch(
-            *folders,
+            *watched,
             watch_filter=lambda _, path: path in names,
             stop_event=self._stop,
             step=STEP_MS,
@@ -77,12 +84,15 @@ class FileWatch:
             yield_on_timeout=True,
             recursive=False,
         ):
-            # What counts is how the files are: a change while nothing was watched is seen as well.
-            if (stamps := self._stamps()) != self._seen:
-                self._seen = stamps
-                self._loop.call_soon_threadsafe(self._changed)
+            self._look()
             if self._folders() != folders:
                 return
+
+    def _look(self) -> None:
+        """What counts is how the files are: a change while nothing was watched is seen as well."""
+        if (stamps := self._stamps()) != self._seen:
+            self._seen = stamps
+            self._loop.call_soon_threadsafe(self._changed)
 
     def _folders(self) -> set[Path]:
         return {_existing(file.parent) for file in self._files}

@@ -9,6 +9,7 @@ import msgspec
 from agent_core.agent.history import History, SessionHeader
 from agent_core.config import Loaded, Origin
 from agent_core.errors import UsageError
+from agent_core.text import real_name
 
 SAID_NOW = ("env", "flag")
 """Layers of settings by which a user says something for this very run."""
@@ -33,7 +34,7 @@ def roots_of(header: SessionHeader) -> tuple[Path, ...]:
             "the first line of the session's file is damaged: its folders are lost",
             hint="name the folder with --workspace",
         )
-    roots = tuple(map(Path, header.roots))
+    roots = tuple(Path(real_name(root)) for root in header.roots)
     for root in roots:
         if not root.is_dir():
             hint = "name the folder with --workspace if it moved"

@@ -42,6 +42,7 @@ from agent_core.runtime.endpoint import EMBEDDED_URL, Endpoint, choose, complete
 from agent_core.runtime.telemetry import telemetry
 from agent_core.telemetry.emitter import Sink
 from agent_core.telemetry.rollup.prices import LIST_PRICES
+from agent_core.text import kept_name
 from agent_core.tools.commands.environment import command_environment
 from agent_core.tools.editor.diagnostics import DiagnosticSource
 from agent_core.tools.mcp.server import Place
@@ -337,7 +338,7 @@ def _history(
     header = SessionHeader(
         id=session_id,
         created=rfc3339(clock.wall_ns()),
-        roots=tuple(map(str, roots)),
+        roots=tuple(kept_name(str(root)) for root in roots),
         model=endpoint.model,
         base_url=endpoint.base_url or EMBEDDED_URL,
     )

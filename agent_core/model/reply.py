@@ -25,6 +25,7 @@ from agent_core.model.timing import CallTimer, Channel
 from agent_core.protocol.reconcile import FOREIGN
 from agent_core.protocol.response_stream import TERMINAL, Kind, ResponseStream
 from agent_core.telemetry.rollup.usage import TokenUsage, normalise_usage
+from agent_core.text import Joiner, sound_json
 from agent_core.wire import events as wire
 from agent_core.wire.errors import to_exception
 
@@ -85,6 +86,8 @@ class Reply:
     ) -> None:
         self._timer, self._claims, self._running = timer, claims, running
         self._stream = ResponseStream(earlier)
+        self._half: Joiner | None = None
+        """Where half a character waits."""
         self.usage: TokenUsage | None = None
         """As the service told it, None if it did not."""
         self.failure: LooplineError | None = None
@@ -116,6 +119,8 @@ class Reply:
                 return None
             if not before:
                 self._timer.event()
+            if self._half is not None or not event.delta.isascii():
+                event = self._joined(event)
             self._timer.delta(delta[0], len(event.delta))
             return delta[1](event)
         return self._read_other(event, data)
@@ -155,6 +160,14 @@ class Reply:
             reasoning_tokens=usage.reasoning_tokens,
         )
 
+    def _joined(self, event: Any) -> Any:
+        """A delta whose text is Unicode: half a character waits for the next delta of its item."""
+        self._half = self._half or Joiner()
+        event = msgspec.structs.replace(event, delta=self._half.feed(event.delta))
+        if not self._half.waits:
+            self._half = None
+        return event
+
     def _read_other(self, event: wire.ServerEvent, data: bytes) -> CallItem | None:
         response = getattr(event, "response", None)
         if response is not None and not self._claims(response.id or None):
@@ -172,7 +185,7 @@ class Reply:
             head = _head(bytes(event.item))
             return ItemStarted(head.id or "", head.type, head.name)
         elif isinstance(event, wire.OutputItemDone):
-            return ItemDone(bytes(event.item))
+            return ItemDone(sound_json(bytes(event.item)))
         elif isinstance(event, wire.ResponseInProgress):
             self._running()
         elif isinstance(event, wire.WebsocketTiming):

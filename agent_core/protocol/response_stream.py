@@ -18,6 +18,7 @@ from typing import Final
 
 from agent_core.errors import ProtocolError
 from agent_core.protocol.reconcile import FOREIGN, DoneItem, reconcile, same
+from agent_core.text import sound_json
 from agent_core.wire import events as ev
 from agent_core.wire.head import read_head
 
@@ -91,6 +92,8 @@ ID_CHANGED: Final = "id_changed"
 """The response's id was another one in a later event."""
 NUMBER_GAP: Final = "number_gap"
 NUMBER_REPEATED: Final = "number_repeated"
+MENDED: Final = "text_mended"
+"""An item held text that is no Unicode."""
 
 ODD_RESPONSE: Final[dict[tuple[ResponseState, Kind], str]] = {
     (_W, Kind.IN_PROGRESS): NOT_CREATED,
@@ -210,7 +213,7 @@ class ResponseStream:
         if self._follows and self.state is ResponseState.WAITING and kind in ITEM_KINDS:
             if isinstance(event, ev.OutputItemDone):
                 raw = bytes(event.item)
-                self._keep(DoneItem(event.output_index, _item_id(raw), _sound(raw), doubtful=True))
+                self._keep(DoneItem(event.output_index, _item_id(raw), self._sound(raw), doubtful=True))
             return self.note(FOREIGN)
         if (oddity := ODD_RESPONSE.get((self.state, kind))) is not None:
             self.note(oddity)
@@ -237,7 +240,7 @@ class ResponseStream:
         terminal = self.terminal
         if not isinstance(terminal, ev.ResponseCompleted | ev.ResponseIncomplete):
             raise ProtocolError("the response has no output: it did not end with one")
-        stated = [_sound(bytes(raw)) for raw in terminal.response.output]
+        stated = [self._sound(bytes(raw)) for raw in terminal.response.output]
         unfinished = ItemState.OPEN in self._items.values()
         completed = isinstance(terminal, ev.ResponseCompleted)
         output = reconcile(stated, self._done, unfinished=unfinished, completed=completed, earlier=self._earlier)
@@ -255,13 +258,20 @@ class ResponseStream:
                 self._added[index] = item_id
         else:
             doubtful = self._follows and not in_order and bool(announced and item_id and item_id != announced)
-            self._keep(DoneItem(index, item_id, _sound(bytes(event.item)), doubtful))
+            self._keep(DoneItem(index, item_id, self._sound(bytes(event.item)), doubtful))
             if doubtful:
                 # The terminal event tells whether it is this response's; until then the item itself is still awaited.
                 return self.note(FOREIGN)
         self._items[index] = ITEM_TABLE[old, kind]
         oddity = ODD_ITEM.get((old, kind))
         return kind if oddity is None else self.note(oddity)
+
+    def _sound(self, item: bytes) -> bytes:
+        """An item is kept undecoded and sent again with every full input, so its text must be text (RFC 6455, 8.1)."""
+        mended = sound_json(item)
+        if mended != item:
+            self.note(MENDED)
+        return mended
 
     def _keep(self, item: DoneItem) -> None:
         for known in self._done:
@@ -318,15 +328,6 @@ _LIFECYCLE = (
     ev.ResponseIncomplete,
     ev.ResponseFailed,
 )
-
-
-def _sound(item: bytes) -> bytes:
-    """An item is kept undecoded and sent again with every full input, so its text must be text (RFC 6455, 8.1)."""
-    try:
-        item.decode()
-    except UnicodeDecodeError:
-        raise ProtocolError("an output item that is no UTF-8") from None
-    return item
 
 
 def _item_id(item: bytes) -> str:

@@ -10,13 +10,13 @@ import msgspec
 
 from agent_core.errors import StateError
 from agent_core.telemetry.events import AnyEvent, Event
+from agent_core.text import to_json
 
 
 class _Tag(msgspec.Struct):
     type: str
 
 
-_encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyEvent)
 _tag_decoder = msgspec.json.Decoder(_Tag)
 _KNOWN_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in AnyEvent.__args__)
@@ -24,7 +24,7 @@ _KNOWN_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in AnyEvent.__
 
 def encode_event(event: Event) -> bytes:
     """One JSON object, no newline. Fields that are None are absent."""
-    return _encoder.encode(event)
+    return to_json(event)
 
 
 def decode_event(data: bytes | str) -> AnyEvent | None:

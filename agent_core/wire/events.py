@@ -1,11 +1,13 @@
 """Server events: one struct per type, and the client's lenient reader.
 
-Nothing that a service may add or leave out stops the reader: an unknown type, or one that does not fit, becomes an
+Nothing that a service may add or leave out stops the reader: text that is no Unicode is mended (`text`; half a
+character at a delta's end is kept for its other half), an unknown type, or one that does not fit, becomes an
 UnknownEvent; the events that end a call are recognised as long as they are JSON objects of that type.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from typing import Any
 
@@ -13,6 +15,7 @@ import msgspec
 from msgspec import Raw
 
 from agent_core.errors import WireError
+from agent_core.text import as_text, sound_json
 from agent_core.wire.codec import UNREADABLE
 from agent_core.wire.error_forms import read_error
 from agent_core.wire.generated.events import *  # noqa: F403
@@ -76,14 +79,22 @@ def _union(kinds: list[type[KnownEvent]]) -> Any:
 
 
 def _read_misfit(data: str | bytes) -> ServerEvent:
+    data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
     head = read_head(data)
+    if (mended := sound_json(data)) != data:
+        whole: Any = read_event(mended)
+        if isinstance(getattr(whole, "delta", None), str) and "delta" in head.fields:
+            # Half a character is kept: its other half may come with the next delta.
+            whole = msgspec.structs.replace(whole, delta=_halves(bytes(head.fields["delta"])))
+        event: ServerEvent = whole
+        return event
     if not head.is_object:
         raise WireError("The event is not a JSON object.", code="invalid_json")
     if head.type == "error":
         return read_error(head)
     known = EVENTS.get(head.type)
-    if known is not None and (event := salvage(known, head)) is not None:
-        return event
+    if known is not None and (saved := salvage(known, head)) is not None:
+        return saved
     if head.type in _MUST_READ:
         last: ServerEvent = _MUST_READ[head.type](
             response=Response(),
@@ -92,6 +103,15 @@ def _read_misfit(data: str | bytes) -> ServerEvent:
         )
         return last
     return _unknown(head, data)
+
+
+def _halves(raw: bytes) -> str:
+    """A JSON string with surrogates that stand alone left in it."""
+    try:
+        text = json.loads(as_text(raw), strict=False)
+    except ValueError:
+        return ""
+    return text if isinstance(text, str) else ""
 
 
 def _unknown(head: Head, data: str | bytes) -> UnknownEvent:

@@ -10,6 +10,7 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.text import is_sound
 from agent_core.tools.workspace.walk import walk
 from lsp_server.settings import is_settings_file
 
@@ -38,7 +39,8 @@ async def _follow(server: LoopServer) -> None:
     limit = MAX_FOLDERS
     while True:
         roots = server.roots
-        folders = (await asyncio.to_thread(folders_of, roots))[:limit]
+        # The watching library takes names in UTF-8 only.
+        folders = [each for each in await asyncio.to_thread(folders_of, roots) if is_sound(each)][:limit]
         if not folders:
             await server.wait_for_folders()
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +38,8 @@ class Upstream:
     connections: int = 0
     asked: Answer | None = None
     """What the empty request is answered that asks which API there is; None: as a server with the API does."""
+    judge: Callable[[Any], Answer | None] | None = None
+    """Answers the bodies that it does not let pass."""
     gone: asyncio.Event = field(default_factory=asyncio.Event)
     """A client went away in the middle of an answer."""
 
@@ -71,6 +73,8 @@ class Upstream:
             answer = self.asked or Answer(400, body=missing)
         elif known is not None and len(known) > 1:
             known.pop(0)
+        if self.judge is not None and decoded:
+            answer = self.judge(decoded) or answer
         await self._answer(answer, writer)
 
     async def _answer(self, answer: Answer, writer: asyncio.StreamWriter) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.record_lines import parted, sealed
+from agent_core.text import to_json
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +43,7 @@ class Grants:
         self._held.add(grant)
         if self._path is not None:
             with suppress(OSError):
-                self._append(self._path, sealed(msgspec.json.encode(grant)))
+                self._append(self._path, sealed(to_json(grant)))
 
     def _append(self, path: Path, line: bytes) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import fcntl
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from agent_core.agent.record_lines import parted, sealed
+from agent_core.text import kept_name, real_name, to_json
 
 MAX_OBJECT_BYTES = 4_000_000
 SHARE = 0.5
@@ -69,6 +70,13 @@ class _Object(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
 
 Record = Step | Void | MadeFolder | NotCovered
 _decoder: msgspec.json.Decoder[Record | _Object] = msgspec.json.Decoder(Record | _Object)
+
+
+def _named(record: Record | _Object, name: Callable[[str], str]) -> Record | _Object:
+    """The record with its names as they are kept, or as they are."""
+    if isinstance(record, Step | MadeFolder):
+        return msgspec.structs.replace(record, root=name(record.root), path=name(record.path))
+    return record
 
 
 class Store:
@@ -147,7 +155,7 @@ class Store:
     def _write(self, record: Record | _Object) -> None:
         if self._log >= 0:
             with suppress(OSError):
-                os.write(self._log, sealed(msgspec.json.encode(record)))
+                os.write(self._log, sealed(to_json(_named(record, kept_name))))
 
     def _open(self) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
@@ -207,7 +215,7 @@ def read_log(data: bytes, pack_bytes: int) -> tuple[list[Record], dict[str, tupl
     for line in parted(data):
         damaged += line.record is None
         with suppress(msgspec.MsgspecError):
-            record = _decoder.decode(line.record or b"")
+            record = _named(_decoder.decode(line.record or b""), real_name)
             if not isinstance(record, _Object):
                 records.append(record)
             elif record.start + record.size <= pack_bytes:

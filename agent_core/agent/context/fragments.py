@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-import msgspec
+from agent_core.text import to_json
 
 BYTES_PER_TOKEN = 3
 
@@ -78,10 +78,10 @@ def listed(fragment: Fragment, head: str, lines: Iterable[str]) -> str:
 def message(role: str, text: str) -> bytes:
     """One encoded message item of a user, a developer or the system."""
     content = [{"type": "input_text", "text": text}]
-    return msgspec.json.encode({"type": "message", "role": role, "content": content})
+    return to_json({"type": "message", "role": role, "content": content})
 
 
 def broken_off(text: str, why: str) -> bytes:
     """The assistant's words that came before a reply broke off, marked as such."""
     content = [{"type": "output_text", "text": f"{text}\n[broken off: {why}]", "annotations": []}]
-    return msgspec.json.encode({"type": "message", "role": "assistant", "status": "incomplete", "content": content})
+    return to_json({"type": "message", "role": "assistant", "status": "incomplete", "content": content})

@@ -17,11 +17,11 @@ from agent_core.responses_server.engines.upstream import shapes
 from agent_core.responses_server.engines.upstream.calls import CallSorter, OpenCall, real_name
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
 from agent_core.responses_server.engines.upstream.think_tags import ThinkTags
+from agent_core.text import sound_json
 from agent_core.wire.codec import encode
 from agent_core.wire.error_forms import read_error
 from agent_core.wire.errors import to_exception
 from agent_core.wire.head import read_head
-from agent_core.wire.text import Joiner, sound_json
 
 _LIMIT, _FILTER = "max_output_tokens", "content_filter"
 _REASONS: Final[dict[str, Literal["max_output_tokens", "content_filter"]]] = {
@@ -50,7 +50,6 @@ class ChunkReader:
         self._items = Interleaved()
         self._sorter = CallSorter(tools.by_name)
         self._tags = ThinkTags()
-        self._joiners: dict[Hashable, Joiner] = {}
         self._said: tuple[str, int] = ("", 0)
         """Kind and number of the text or reasoning that is open, ("", n) for none."""
         self._choice: Any = None
@@ -113,8 +112,6 @@ class ChunkReader:
         deltas = [delta for kind, text in self._tags.finish() for delta in self._say(kind, text)]
         for call in self._sorter.calls:
             deltas += self._start(call)
-        for key in list(self._joiners):
-            deltas += self._write(key, self._joiners[key].finish())
         deltas += self._items.end(cut=self._reason in _REASONS)
         self.closed = True
         return deltas
@@ -192,7 +189,6 @@ class ChunkReader:
         return deltas + self._write(self._said, text)
 
     def _write(self, key: Hashable, text: str) -> list[Delta]:
-        text = self._joiners.setdefault(key, Joiner()).feed(text)
         if isinstance(key, tuple) and key[0] == "reasoning":
             return self._items.reasoning(key, text)
         if isinstance(key, tuple):

@@ -12,14 +12,20 @@ from collections.abc import Hashable
 import msgspec
 
 from agent_core.responses_server.engine import Delta, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
+from agent_core.text import Joiner
 
 
 class _Item:
     """`start` None: text or reasoning."""
 
-    def __init__(self, start: ToolCallStart | None = None) -> None:
-        self.start = start
+    def __init__(
+        self,
+        start: ToolCallStart | None = None,
+        kind: type[TextDelta] | type[ReasoningDelta] | type[ToolCallDelta] = ToolCallDelta,
+    ) -> None:
+        self.start, self.kind = start, kind
         self.parts: list[str] = []
+        self.joiner = Joiner()
         self.waiting: list[Delta] = [start] if start is not None else []
         self.closed = False
 
@@ -43,14 +49,15 @@ class Interleaved:
         return self._out()
 
     def text(self, key: Hashable, text: str) -> list[Delta]:
-        return self._grow(key, TextDelta(text))
+        return self._grow(key, TextDelta, text)
 
     def reasoning(self, key: Hashable, text: str) -> list[Delta]:
-        return self._grow(key, ReasoningDelta(text))
+        return self._grow(key, ReasoningDelta, text)
 
     def arguments(self, key: Hashable, text: str) -> list[Delta]:
         """A piece for an open call; for one that is not open it is dropped."""
         item = self._items.get(key)
+        text = item.joiner.feed(text) if item is not None else ""
         if item is None or not text:
             return []
         item.parts.append(text)
@@ -68,6 +75,9 @@ class Interleaved:
         if item is None or item.closed or not (unsound or _is_sound(item)):
             return []
         item.closed = True
+        if rest := item.joiner.finish():
+            item.parts.append(rest)
+            item.waiting.append(item.kind(rest))
         if item.start is not None and item.start.kind == "function" and not "".join(item.parts).strip():
             item.waiting.append(ToolCallDelta("{}"))
         item.waiting.append(ItemEnd())
@@ -89,16 +99,17 @@ class Interleaved:
             return [delta for key in calls for delta in self.close(key)]
         return [delta for key in list(self._items) for delta in self.close(key, unsound=True)]
 
-    def _grow(self, key: Hashable, delta: TextDelta | ReasoningDelta) -> list[Delta]:
-        if not delta.text:
+    def _grow(self, key: Hashable, kind: type[TextDelta] | type[ReasoningDelta], text: str) -> list[Delta]:
+        if not text:
             return []
         self._seen.add(key)
         item = self._items.get(key)
         if item is None:
-            item = self._items[key] = _Item()
+            item = self._items[key] = _Item(kind=kind)
             self.count += 1
-        item.parts.append(delta.text)
-        item.waiting.append(delta)
+        if text := item.joiner.feed(text):
+            item.parts.append(text)
+            item.waiting.append(kind(text))
         return self._out()
 
     def _out(self) -> list[Delta]:

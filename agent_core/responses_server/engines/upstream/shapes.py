@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from agent_core.wire.text import as_text
+from agent_core.text import as_text
 
 _CACHED: Final = (
     ("prompt_tokens_details", "cached_tokens"),

@@ -8,9 +8,14 @@ and a character whose two halves come in two pieces is joined. Names of files ar
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 REPLACEMENT: Final = "\ufffd"
+
+_NAMES: Final = 0x10FE00
+"""Names keep a byte that is no UTF-8 as this plus the byte: a private character, which no real name has."""
 
 _LONE: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
@@ -34,6 +39,11 @@ def sound(text: str) -> str:
     return text
 
 
+def is_sound(text: str) -> bool:
+    """Whether text is Unicode; a name that is not can't be given to libraries that want UTF-8."""
+    return sound(text) is text
+
+
 def sound_json(data: bytes) -> bytes:
     """JSON whose strings are Unicode, otherwise the same."""
     try:
@@ -51,6 +61,11 @@ class Joiner:
     def __init__(self) -> None:
         self._half = ""
 
+    @property
+    def waits(self) -> bool:
+        """Whether half a character waits for its other half."""
+        return bool(self._half)
+
     def feed(self, text: str) -> str:
         """The piece, sound; half a character at its end waits for the next one."""
         if not self._half and text.isascii():
@@ -65,3 +80,36 @@ class Joiner:
         """What waits for a half that never came."""
         half, self._half = self._half, ""
         return REPLACEMENT if half else ""
+
+
+def kept_name(name: str) -> str:
+    """A file's name as text that can be stored, without loss; `real_name` gives it back."""
+    if name.isascii():
+        return name
+    return "".join(chr(ord(char) - 0xDC00 + _NAMES) if "\udc80" <= char <= "\udcff" else char for char in name)
+
+
+def real_name(name: str) -> str:
+    """The name that `kept_name` kept."""
+    if name.isascii():
+        return name
+    return "".join(chr(ord(char) - _NAMES + 0xDC00) if 0x80 <= ord(char) - _NAMES <= 0xFF else char for char in name)
+
+
+def to_json(value: object) -> bytes:
+    """Compact JSON, in which text that is no Unicode is mended (`sound`)."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_sound_value(msgspec.to_builtins(value, builtin_types=(msgspec.Raw,))))
+
+
+_encoder: Final = msgspec.json.Encoder()
+
+
+def _sound_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return sound(value)
+    if isinstance(value, dict):
+        return {_sound_value(key): _sound_value(each) for key, each in value.items()}
+    return [_sound_value(each) for each in value] if isinstance(value, list | tuple) else value
