@@ -80,14 +80,14 @@ def _union(kinds: list[type[KnownEvent]]) -> Any:
 
 def _read_misfit(data: str | bytes) -> ServerEvent:
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
-    head = read_head(data)
     if (mended := sound_json(data)) != data:
         whole: Any = read_event(mended)
-        if isinstance(getattr(whole, "delta", None), str) and "delta" in head.fields:
+        if isinstance(getattr(whole, "delta", None), str):
             # Half a character is kept: its other half may come with the next delta.
-            whole = msgspec.structs.replace(whole, delta=_halves(bytes(head.fields["delta"])))
+            whole = msgspec.structs.replace(whole, delta=_with_halves(data, whole.delta))
         event: ServerEvent = whole
         return event
+    head = read_head(data)
     if not head.is_object:
         raise WireError("The event is not a JSON object.", code="invalid_json")
     if head.type == "error":
@@ -105,13 +105,13 @@ def _read_misfit(data: str | bytes) -> ServerEvent:
     return _unknown(head, data)
 
 
-def _halves(raw: bytes) -> str:
-    """A JSON string with surrogates that stand alone left in it."""
+def _with_halves(data: bytes, mended: str) -> str:
+    """The delta of an event, with surrogates that stand alone left in it; `mended` where it can't be read so."""
     try:
-        text = json.loads(as_text(raw), strict=False)
-    except ValueError:
-        return ""
-    return text if isinstance(text, str) else ""
+        text = json.loads(as_text(data), strict=False)["delta"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return mended
+    return text if isinstance(text, str) else mended
 
 
 def _unknown(head: Head, data: str | bytes) -> UnknownEvent:

@@ -108,16 +108,6 @@ async def garbage(peer: Peer) -> None:
     await peer.left()
 
 
-async def broken_text(peer: Peer) -> None:
-    """Bytes that are no UTF-8 inside an item, which is kept as it came."""
-    done = next(event for event in SECOND if event["type"] == "response.output_item.done")
-    at = SECOND.index(done)
-    await peer.send(*SECOND[:at])
-    await peer.send_bytes(json.dumps(done).encode().replace(b"hello", b"he\xff\xfeo"))
-    await peer.send(*SECOND[at + 1 :])
-    await peer.left()
-
-
 async def no_object(peer: Peer) -> None:
     await peer.send(*BEGUN)
     await peer.send_text("[1]")
@@ -132,7 +122,6 @@ async def no_object(peer: Peer) -> None:
         reset_amid,
         half_a_frame,
         garbage,
-        broken_text,
         no_object,
     ],
 )
@@ -311,3 +300,28 @@ async def test_the_age_limit_on_an_idle_socket_is_seen_before_the_next_send() ->
         result = await talk.call(make.tool_output())
         assert len(service.creates) == 2
     assert (result.attempts, result.reuse) == (1, "reconnected")
+
+
+async def test_text_that_is_no_unicode_costs_nothing() -> None:
+    """Bytes that are no UTF-8 in an item, which is kept as it came, and a character in two halves."""
+    done = next(event for event in SECOND if event["type"] == "response.output_item.done")
+    at = SECOND.index(done)
+    delta = next(event for event in SECOND if event["type"] == "response.output_text.delta")
+
+    async def script(peer: Peer) -> None:
+        await peer.answer(FIRST)
+        await peer.next()
+        await peer.send(*SECOND[: SECOND.index(delta)])
+        for half in ("\\ud83d", "\\ude00"):
+            await peer.send_bytes(json.dumps(delta | {"delta": "#"}).encode().replace(b"#", half.encode()))
+        await peer.send_bytes(json.dumps(done).encode().replace(b"hello", b"he\xff\\ud83d"))
+        await peer.send(*SECOND[at + 1 : -1], SECOND[-1] | {"response": make.response("resp_2", "completed")})
+        await peer.left()
+
+    async with running(script) as service, talking(service.base_url) as talk:
+        await talk.call(make.user("fix it"))
+        result = await talk.call(make.tool_output())
+        service.violations.clear()
+    assert [json.loads(item)["content"][0]["text"] for item in result.items] == ["he\ufffd\ufffd"]
+    assert "".join(item.text for item in talk.seen if isinstance(item, TextDelta)) == "\U0001f600"
+    assert seen(talk, Restarted) == []
