@@ -60,6 +60,7 @@ class TimedHttp(StalledReader, H11Protocol):
     _late: asyncio.TimerHandle | None = None
     _began_s = 0.0
     _body_bytes = 0
+    _upgraded = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
@@ -69,6 +70,8 @@ class TimedHttp(StalledReader, H11Protocol):
     def data_received(self, data: bytes) -> None:
         waiting = self._late is not None
         super().data_received(data)
+        if self._upgraded:
+            return  # the connection is another protocol's; h11 still waits for the end of the upgrade's body
         match self.conn.their_state:
             case h11.SEND_BODY:
                 if self._body_bytes == 0 or not waiting:
@@ -84,6 +87,7 @@ class TimedHttp(StalledReader, H11Protocol):
                 self._arrived()
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._upgraded = True
         self._arrived()
         super().handle_websocket_upgrade(event)
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.extensions.base import Extension
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
-from websockets.frames import Frame
+from websockets.frames import CloseCode, Frame
 from websockets.typing import ExtensionParameter
 
 from agent_core.peer_deadlines import StalledReader, TimedHttp
@@ -20,6 +20,8 @@ from agent_core.responses_server.settings import MAX_FRAME_BYTES
 
 MAX_UNPACKED_BYTES = 2 * MAX_FRAME_BYTES
 """Of a compressed frame: some tenths of a second at most. What is a little too large is still told so."""
+MAX_FRAGMENTS = 16_384
+"""Of one message. Empty ones cost nothing on the way and memory here."""
 MAX_HELD_BYTES = 64 * 1024
 """Above this the frames leave at once, so that the transport's flow control sees them."""
 
@@ -96,6 +98,13 @@ class CoalescingProtocol(StalledReader, WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(_coalescing(transport, self.loop))
+
+    def handle_cont(self, event: Frame) -> None:
+        if len(self.frames) >= MAX_FRAGMENTS:
+            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, "too many fragments")
+            self.handle_parser_exception()
+            return
+        super().handle_cont(event)
 
 
 def _coalescing(transport: asyncio.BaseTransport, loop: asyncio.AbstractEventLoop) -> asyncio.Transport:

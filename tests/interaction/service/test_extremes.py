@@ -11,12 +11,14 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from agent_core.responses_server.process.coalescing import MAX_FRAGMENTS
 from tests.support.extremes import EXTREMES, FIELDS, KINDS, extreme, extreme_field
 from tests.support.service import ENDS, Child, Socket, child_service, connected, http_client
 
@@ -146,3 +148,15 @@ async def test_the_same_over_http(child: Child) -> None:
             assert answer.status_code == 400, kind
         done.set()
         await watching
+
+
+@pytest.mark.rule("work.bounded")
+async def test_a_message_in_pieces_without_end_is_cut_off(child: Child) -> None:
+    async def pieces() -> AsyncIterator[str]:
+        for _ in range(MAX_FRAGMENTS + 2):
+            yield ""
+
+    async with connected(child.running) as large:
+        with suppress(ConnectionClosed):
+            await large.connection.send(pieces())
+        assert (await large.closed())[0] == 1009
