@@ -116,6 +116,18 @@ async def test_a_body_that_comes_steadily_may_take_its_time(service_in_a_hurry: 
 
 
 @pytest.mark.rule("peers.slow")
+async def test_a_socket_and_a_long_response_may_be_silent_for_longer(service_in_a_hurry: Running) -> None:
+    """The limits are of requests that arrive, not of those that are served."""
+    async with connected(service_in_a_hurry) as socket_:
+        await socket_.response(input="go", store=False)
+        await asyncio.sleep(4 * SHORT_S)
+        await socket_.response(input="go", store=False)
+    async with http_client(service_in_a_hurry) as client:
+        slow = {"model": "scripted:slow", "input": "go", "store": False}
+        assert (await client.post("/responses", json=slow)).json()["status"] == "completed"
+
+
+@pytest.mark.rule("peers.slow")
 async def test_who_never_reads_is_dropped_and_its_response_ends(service_in_a_hurry: Running) -> None:
     """Long instructions come back in every event, so a few responses fill all buffers."""
     running = service_in_a_hurry
@@ -126,7 +138,7 @@ async def test_who_never_reads_is_dropped_and_its_response_ends(service_in_a_hur
         await asyncio.to_thread(deaf.sendall, HEAD + b"content-length: %d\r\n\r\n" % len(create) + create)
         await eventually(lambda: running.service.live)
         await eventually(lambda: not running.service.live)
-    async with connected(running) as socket_:
+    async with connected(running, compression=None) as socket_:
         socket_.connection.transport.pause_reading()
         await socket_.create(input="go", store=False, instructions="a" * 8_000_000)
         await eventually(lambda: running.service.live)
