@@ -15,6 +15,7 @@ import msgspec
 from lsprotocol import types as lsp
 
 from agent_core.errors import ToolError
+from agent_core.tools.workspace.workspace import UNCONFIRMED
 from lsp_server.client import Client
 from lsp_server.documents import merge
 from lsp_server.documents.documents import Document, Documents, Position, Splice
@@ -24,6 +25,9 @@ from lsp_server.rpc.errors import ClientError
 TRIES = 6
 CONFIRM_S = 2.0
 """How long the `didChange` of an edit that was answered may take."""
+LATE_S = 10.0
+"""How long it may take where the editor says that it applied it and nothing else happened: some tell changes when they
+are idle, and a window may be busy."""
 SETTLE_S = 0.3
 """After the answer and another change, how much longer ours may take: editors may send changes late."""
 PAUSE_S = 0.05
@@ -64,6 +68,12 @@ class Editing:
             if watch.slipped is not None:
                 base, wanted = watch.slipped
                 kept, target = wanted.kept, wanted.text
+            elif not watch.others and applied:
+                raise ToolError(
+                    f"the editor says that it applied the edit, but has not shown it within {LATE_S:g} s: it may be in "
+                    "the text or may yet come; read the file before you edit it again",
+                    code=UNCONFIRMED,
+                )
             elif not watch.others:
                 why = f": {reason}" if reason else ""
                 raise ToolError(f"the editor did not apply the edit{why}; nothing was written", code="editor")
@@ -169,7 +179,7 @@ class _Watch:
     async def outcome(self, applied: bool) -> None:
         """Wait until it is known what came of the edit; `applied` is what the editor answered."""
         loop = asyncio.get_running_loop()
-        give_up_s = loop.time() + CONFIRM_S
+        give_up_s = loop.time() + (LATE_S if applied else CONFIRM_S)
         while not self.done and self.slipped is None and (left_s := give_up_s - loop.time()) > 0:
             if self.others:
                 left_s = min(left_s, SETTLE_S if applied else 0.0)

@@ -26,6 +26,8 @@ from agent_core.tools.workspace.roots import Location, Roots
 from agent_core.tools.workspace.secret_names import SecretRules
 from agent_core.untrusted_files import kind_of
 
+UNCONFIRMED = "unconfirmed"
+"""Code of the ToolError for an edit that an editor says it made and has not shown."""
 MAX_TEXT_BYTES = 4_000_000
 """A larger file is neither read nor edited by tools."""
 
@@ -227,8 +229,10 @@ class Workspace(Roots):
         step = self.recorder.begin(at, before, after, mode) if self.recorder is not None else None
         try:
             yield
-        except (ToolError, OSError):
-            if self.recorder is not None and step is not None:
+        except (ToolError, OSError) as error:
+            # An edit that may still show up stays on record, so that it can be undone once it has.
+            uncertain = isinstance(error, ToolError) and error.code == UNCONFIRMED
+            if self.recorder is not None and step is not None and not uncertain:
                 self.recorder.void(step)
             raise
 
