@@ -17,6 +17,7 @@ import pytest
 
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Event, SessionStarted
+from dashboard.hub.ingest.names import LIMITS
 from dashboard.hub.ingest.ndjson import MAX_SEQ, MAX_STEP
 from dashboard.hub.store.records import FindingQuery, TurnQuery
 from dashboard.hub.store.sqlite_files import SCHEMA
@@ -145,10 +146,11 @@ async def test_steps_in_the_sequence(site: Site, seqs: list[int], after: int | N
     assert known == (seqs[-1] if status == 200 else 0)
 
 
-async def test_names_without_end_of_one_make_nobody_elses_other(site: Site) -> None:
+async def test_names_without_end_of_one_make_nobody_elses_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LIMITS, "project", 5)
     eve, anna = site.token("eve", "agent", "blue"), site.token("anna", "agent", "blue")
     async with site.client(eve) as attacker, site.client(anna) as hers:
-        for number in range(250):
+        for number in range(8):
             scene = agent_scene(number + 2, project=f"p{number}")
             work(scene, calls=1)
             await push(attacker, scene.events)

@@ -97,6 +97,7 @@ async def test_extremes_of_any_field_hold_up_nobody(child: Child) -> None:
     await _fields(child, some)
 
 
+@pytest.mark.rule("work.bounded")
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("field", FIELDS)

@@ -162,6 +162,7 @@ async def test_wrong_keys_are_limited_and_a_right_one_is_let_in() -> None:
         assert running.service.guard.refused["rate"] > 0
 
 
+@pytest.mark.rule("peers.slow")
 @pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     "pieces",
