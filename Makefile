@@ -19,11 +19,20 @@ NVIM := dist/loopline-nvim-$(VERSION).tar.gz
 MODULES := extensions/vscode/node_modules/.package-lock.json
 sources = $(shell find $(1) -type f -not -path '*/node_modules/*' -not -path '*/dist/*' -not -path '*/build/*' -not -path '*/__pycache__/*')
 
-.PHONY: help demo test check fmt bench soak extensions clean
+QUICK_S := 50
+# `make flakes`: how often, beside how many processes that only compute, and where the results are kept.
+RUNS ?= 20
+LOAD ?= 0
+FLAKES ?= .cache/flakes.jsonl
+
+.PHONY: help demo test test-quick flakes coverage test-others check fmt bench soak extensions clean
 
 help:
 	@echo "make demo    an agent fixes a failing test over one WebSocket, no key needed"
-	@echo "make test    all tests"
+	@echo "make test    all tests, in WORKERS processes"
+	@echo "make test-quick  units and properties of what changed since the main branch, under a minute"
+	@echo "make coverage    units and properties, with the lines and branches that they reach"
+	@echo "make flakes  all tests RUNS times in another order beside LOAD busy processes (resumes), and what failed once"
 	@echo "make check   ruff, mypy --strict, import contracts"
 	@echo "make fmt     format the code"
 	@echo "make bench   measurements, written to $(OUT)/"
@@ -50,6 +59,24 @@ demo: $(BASE)
 
 test: $(DEV)
 	@$(PYTEST) -m "not soak"
+
+test-quick: $(DEV)
+	@files=$$($(BIN)/python -m tests.support.quick); \
+	if [ -z "$$files" ]; then echo "no unit or property covers what changed since the main branch"; \
+	else $(BIN)/python -m pytest -q -m "not soak" --at-most-s $(QUICK_S) $$files; fi
+
+flakes: $(DEV)
+	@$(BIN)/python -m tests.support.flakes --runs $(RUNS) --load $(LOAD) --results $(FLAKES) -- $(PYTEST) -m "not soak"
+
+# CI runs these two in place of `test`: together they are all tests, each once.
+MEASURED := tests/unit tests/property tests/golden
+coverage: $(DEV)
+	@rm -f .cache/coverage/data*; mkdir -p .cache/coverage
+	@$(PYTEST) -m "not soak" --measure $(MEASURED)
+	@$(BIN)/python -m tests.support.coverage_floor
+
+test-others: $(DEV)
+	@$(PYTEST) -m "not soak" $(MEASURED:%=--ignore=%)
 
 check: $(DEV)
 	@$(BIN)/ruff check .

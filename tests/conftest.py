@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import isolation, leftovers, parts
+from tests.support import coverage_floor, isolation, leftovers, parts
 
 # A measured speed fails no test: how long an example may take is bounded by the test's own time limit.
 settings.register_profile("loopline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -19,8 +22,16 @@ settings.load_profile("loopline")
 
 SLOW_FIRST = ("browser", "e2e", "interaction", "snapshot", "fuzz", "property")
 """Folders in the order they are begun: a long file begun last would be waited for."""
+COVERAGE = pytest.StashKey[coverage.Coverage]()
 RUN = pytest.StashKey[leftovers.Run]()
 _numbers = itertools.count()
+_began = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--order-seed", type=int, default=None, help="run files, and the tests of each, in another order")
+    parser.addoption("--measure", action="store_true", help="keep which lines and branches the tests' processes reach")
+    parser.addoption("--at-most-s", type=float, default=None, help="begin no test after so many seconds")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,21 +44,55 @@ def pytest_configure(config: pytest.Config) -> None:
         # where pytest keeps the folders of tests, as without us: looked at after a failure
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(base))
     isolation.isolate(Path(os.environ[leftovers.MARK]) / (worker or "main"))
+    if config.getoption("measure"):
+        config.stash[COVERAGE] = coverage_floor.begin()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if (measuring := config.stash.get(COVERAGE, None)) is not None:
+        measuring.stop()
+        measuring.save()
     if (run := config.stash.get(RUN, None)) is not None:
         run.end()
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Folders with slow tests first, and the tests of a file on one worker, where they share what is slow to start."""
+    if (seed := config.getoption("order_seed")) is not None:
+        shuffle(items, seed)
     order = {name: place for place, name in enumerate(SLOW_FIRST)}
     top = Path(__file__).parent
     for item in items:
         item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(top))))
     items.sort(key=lambda item: order.get(item.path.relative_to(top).parts[0], len(order)))
+
+
+def shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Another order of the files, and of the tests in each; equal on all workers."""
+    drawn = random.Random(seed)
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    groups = list(files.values())
+    drawn.shuffle(groups)
+    for group in groups:
+        drawn.shuffle(group)
+    items[:] = itertools.chain.from_iterable(groups)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """With `--at-most-s` the run ends between two tests once the time is over, and says how far it came."""
+    limit_s = item.config.getoption("at_most_s")
+    if limit_s is not None and time.monotonic() - _began > limit_s:
+        left = len(item.session.items) - item.session.items.index(item)
+        item.session.shouldstop = f"{limit_s:.0f} s are over, {left} tests are left to `make test`"
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("at_most_s") is not None and session.shouldstop and not session.testsfailed:
+        session.exitstatus = pytest.ExitCode.OK
 
 
 @pytest.fixture(autouse=True)

@@ -71,10 +71,11 @@ def end(folder: Path, spared: frozenset[int] = frozenset()) -> None:
     """End what the run of `folder` left, and remove the folder."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         give_up = time.monotonic() + END_S
-        for pid in processes_of(folder).keys() - spared:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, number)
-        while processes_of(folder).keys() - spared and time.monotonic() < give_up:
+        # looked for again each time: what is ended may have started another meanwhile
+        while (left := processes_of(folder).keys() - spared) and time.monotonic() < give_up:
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, number)
             time.sleep(POLL_S)
     shutil.rmtree(folder, ignore_errors=True)
 
