@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.support.vscode import WAIT_MS, CodeServer, code_server
-from tests.support.vscode_install import built_vsix, editor
+from tests.support.vscode_install import built_vsix, installed_editor
 from tests.support.vscode_model import StreamingPuppet, streaming_puppet
 from tests.support.vscode_scenes import LOOPLINE
 from tests.support.web_browser import chromium
@@ -22,7 +22,7 @@ def patience() -> None:
 
 @pytest.fixture(scope="session")
 def vscode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CodeServer]:
-    found = editor()
+    found = installed_editor()
     with code_server(found, built_vsix(), tmp_path_factory.mktemp("vscode")) as server:
         yield server
 

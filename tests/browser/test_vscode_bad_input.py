@@ -11,10 +11,11 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
-from tests.support.vscode import CodeServer, until, window
+from tests.support.vscode import CodeServer, window
 from tests.support.vscode_model import StreamingPuppet
 from tests.support.vscode_scenes import LOOPLINE, read_only_server, server_script, small_project
 from tests.support.vscode_view import opened_view, session_view
+from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
@@ -66,7 +67,7 @@ async def test_a_server_killed_in_mid_turn_is_started_again_and_the_turn_is_not_
         await view.say(steps({"call": "read", "args": {"path": "sums.py"}}, {"stream": "word " * 100, "hold": "half"}))
         await model.reached("half")
         os.kill(first, signal.SIGKILL)
-        await until(lambda: int(pid.read_text() or first) != first)
+        await eventually(lambda: int(pid.read_text() or first) != first)
         await expect(view.frame.locator("#send")).to_have_text("Send")
         await expect(view.frame.locator("#send")).to_be_enabled()
         await expect(editor.status()).not_to_contain_text("tok/s")

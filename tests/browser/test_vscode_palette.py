@@ -9,10 +9,11 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
-from tests.support.vscode import CodeServer, until, window
+from tests.support.vscode import CodeServer, window
 from tests.support.vscode_model import StreamingPuppet
 from tests.support.vscode_scenes import LOOPLINE, small_project
 from tests.support.vscode_view import opened_view, session_view
+from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
@@ -36,14 +37,14 @@ async def test_a_key_is_kept_by_the_server_alone_and_a_model_is_chosen(
         await editor.command("Loopline: Set Key")
         await editor.enter("Provider", "upstream")
         await editor.enter("Key for upstream", "")
-        await until(lambda: KEY not in holders[0].read_text() if holders[0].exists() else True)
+        await eventually(lambda: KEY not in holders[0].read_text() if holders[0].exists() else True)
 
         await editor.command("Loopline: Choose Model")
         await editor.page.locator(".quick-input-list .monaco-list-row", has_text="scripted").first.click()
         await expect(view.frame.locator("#model")).to_contain_text("scripted")
         await expect(editor.status()).not_to_contain_text("no model")
         settings = vscode.user / "User" / "settings.json"
-        await until(lambda: json.loads(settings.read_text()).get("loopline.model") == "scripted")
+        await eventually(lambda: json.loads(settings.read_text()).get("loopline.model") == "scripted")
 
 
 async def test_an_approval_that_nobody_sees_is_notified_and_answered_there(
@@ -65,7 +66,7 @@ async def test_an_approval_that_nobody_sees_is_notified_and_answered_there(
         await expect(editor.status()).to_contain_text("●")
         await editor.picture("approval-notified")
         await toast.get_by_role("button", name="Allow").click()
-        await until(lambda: (project / "said").exists())
+        await eventually(lambda: (project / "said").exists())
         view = await opened_view(editor)
         await expect(view.ends("completed")).to_be_visible()
         await expect(view.approvals("allow")).to_have_count(1)

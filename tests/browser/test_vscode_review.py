@@ -9,9 +9,10 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.support.lsp_puppet import steps
-from tests.support.vscode import CodeServer, until, window
+from tests.support.vscode import CodeServer, window
 from tests.support.vscode_model import StreamingPuppet
 from tests.support.vscode_view import session_view
+from tests.support.waiting import eventually
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),
@@ -62,14 +63,14 @@ async def test_hunks_and_files_are_accepted_and_rejected_one_by_one(
         await expect(changed).to_have_count(0)
         await view.changes.locator('details[data-path="other.py"] summary').click()
         await view.changes.get_by_role("button", name="Reject other.py").click()
-        await until(lambda: other.read_text() == "x = 1\n")
+        await eventually(lambda: other.read_text() == "x = 1\n")
         await view.changes.locator('details[data-path="new.py"] summary').click()
         await view.changes.get_by_role("button", name="Reject new.py").click()
-        await until(lambda: not new.exists())
+        await eventually(lambda: not new.exists())
         await expect(view.changes).to_be_hidden()
 
         await editor.command("File: Save All Files")
         wanted = [*LINES[:5], "line_5 = 55", *LINES[6:-1], f"{LINES[-1]}  # mine, not saved"]
         with contextlib.suppress(TimeoutError):
-            await until(lambda: file.read_text().splitlines() == wanted)
+            await eventually(lambda: file.read_text().splitlines() == wanted)
         assert file.read_text().splitlines() == wanted

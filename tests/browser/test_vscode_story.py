@@ -15,9 +15,10 @@ from playwright.async_api import TimeoutError as PlaywrightTimeout
 from agent_core.demo.sample import run_tests
 from tests.support.cli import tree
 from tests.support.sample import OTHER_BUGS, copy_with
-from tests.support.vscode import CodeServer, until, window
+from tests.support.vscode import CodeServer, window
 from tests.support.vscode_scenes import LOOPLINE, seed
 from tests.support.vscode_view import View, session_view
+from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 
@@ -78,7 +79,7 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
 
         # and taken back as a whole
         await view.button("Undo the changes of this turn").click()
-        await until(lambda: tree(project) == broken)
+        await eventually(lambda: tree(project) == broken)
         await expect(view.log).to_contain_text("Undone")
         await expect(view.changes).to_be_hidden()
         await editor.picture("story-4-undone")

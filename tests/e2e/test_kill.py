@@ -19,8 +19,8 @@ from tests.support import model_events as make
 from tests.support.agent_faults import files
 from tests.support.cli import TIMEOUT_S, environment, loopline, started
 from tests.support.model_faults import FaultyService
+from tests.support.processes import wait_until_none
 from tests.support.scripted_service import running
-from tests.support.survivors import wait_until_none
 
 Json = dict[str, Any]
 

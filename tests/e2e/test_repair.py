@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from tests.support.cli import environment, loopline, started
+from tests.support.leftovers import processes_of
+from tests.support.processes import wait_until_none
 from tests.support.repair_corpus import snapshot
-from tests.support.survivors import processes_of, wait_until_none
 
 TASK = "make the failing tests pass"
 MODULE = """\

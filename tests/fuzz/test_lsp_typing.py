@@ -17,7 +17,7 @@ from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment
 from tests.support.lsp_client import Listening, listening
 from tests.support.lsp_puppet import Puppet, puppet
-from tests.support.lsp_typing import Outcome, play
+from tests.support.lsp_typing import Outcome, play_typing
 
 CLIENTS = 4
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "lsp_typing.jsonl"
@@ -43,7 +43,7 @@ async def play_all(
             options = {"approve": "auto", "baseUrl": model.base_url, "model": "puppet"}
             await client.initialize(root, encodings=[encoding], options=options)
             while waiting:
-                outcomes.append(await play(client, model, root, encoding, waiting.pop()))
+                outcomes.append(await play_typing(client, model, root, encoding, waiting.pop()))
                 client.seen.clear()
 
     await asyncio.gather(*(work(number) for number in range(CLIENTS)))

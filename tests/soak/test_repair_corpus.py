@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.repair_cases import Case, cases
-from tests.support.repair_corpus import Way, judge, line_of
+from tests.support.repair_corpus import Way, judge, verdict_line
 from tests.support.repair_rename import renamed
 
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "repair_corpus.jsonl"
@@ -41,7 +41,7 @@ async def results(
         row = done.get((run, case.name))
         if row is None:
             verdict = await judge(case, way)
-            row = {"run": run, **json.loads(line_of(verdict))}
+            row = {"run": run, **json.loads(verdict_line(verdict))}
             with JOURNAL.open("a", encoding="utf-8") as journal:
                 journal.write(json.dumps(row, ensure_ascii=False) + "\n")
         rows.append(row)

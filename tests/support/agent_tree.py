@@ -34,11 +34,3 @@ MEMBERS = 4
 
 def pids(folder: Path) -> list[int]:
     return [int(text) for path in folder.glob("pid.*") if (text := path.read_text())]
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"

@@ -52,7 +52,7 @@ def share(part: int, whole: int) -> float:
     return 100.0 * part / whole if whole else 100.0
 
 
-def judge(reached: Mapping[str, Reached], floors: Mapping[str, Reached]) -> list[str]:
+def too_low(reached: Mapping[str, Reached], floors: Mapping[str, Reached]) -> list[str]:
     """What is too low, in words; nothing if all is well."""
     found = [
         f"{room}: {what} {is_:.1f} % < {floor:.0f} %, its floor"
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.raising:
         FLOORS.write_text(json.dumps(msgspec.to_builtins(raised(reached, floors)), indent=2) + "\n")
         return 0
-    problems = judge(reached, floors)
+    problems = too_low(reached, floors)
     print("\n".join(problems))
     return int(bool(problems))
 

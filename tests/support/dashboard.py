@@ -29,7 +29,7 @@ class SteppingClock(HandClock):
         await asyncio.sleep(0)
 
 
-class Window(Scene):
+class WindowScene(Scene):
     """One process with one session; turns of several calls on one socket."""
 
     def __init__(self, source: str, session: str, project: str | None, client: str, start_ms: float) -> None:
@@ -120,9 +120,9 @@ def recorded_feed() -> list[ev.Event]:
     return sorted(events, key=lambda event: (event.time, event.source, event.seq))
 
 
-def _editor() -> Window:
+def _editor() -> WindowScene:
     """A window of an editor: a rename, then a bug fix that asks for an approval and still runs."""
-    window = Window("h3fa29c-4711-9c2e1d", "sess_editor_a", "inventory", "vscode", 2 * MINUTE)
+    window = WindowScene("h3fa29c-4711-9c2e1d", "sess_editor_a", "inventory", "vscode", 2 * MINUTE)
     window.connect()
     window.warm_up()
     window.wait(20 * SECOND)
@@ -149,7 +149,7 @@ def _editor() -> Window:
     return window
 
 
-def _fix_dates(window: Window) -> None:
+def _fix_dates(window: WindowScene) -> None:
     window.start_turn("turn_dates")
     window.wait(22)
     window.model_call(new=410, out=121, ttft_ms=142, decode_ms=520, reasoning_tokens=64)
@@ -192,9 +192,9 @@ def _fix_dates(window: Window) -> None:
     window.wait(600)
 
 
-def _terminal() -> Window:
+def _terminal() -> WindowScene:
     """A terminal: a rate limit, then a socket that is lost and renewed, then one that is rotated."""
-    window = Window("h3fa29c-5120-aa07b2", "sess_cli_b", "docs", "cli", 3 * MINUTE)
+    window = WindowScene("h3fa29c-5120-aa07b2", "sess_cli_b", "docs", "cli", 3 * MINUTE)
     window.model = "gpt-5.4-mini"
     window.connect(handshake_ms=51.2)
     window.start_turn("turn_cache")
@@ -233,9 +233,9 @@ def _terminal() -> Window:
     return window
 
 
-def _without_socket() -> Window:
+def _without_socket() -> WindowScene:
     """Behind a proxy that lets no socket through: everything goes by HTTP; the provider reports no cached tokens."""
-    window = Window("h3fa29c-6001-0c11d5", "sess_http_c", None, "cli", 6 * MINUTE)
+    window = WindowScene("h3fa29c-6001-0c11d5", "sess_http_c", None, "cli", 6 * MINUTE)
     window.model, window.connection = "local-coder", None
     window.emit(ev.ConnectionFallback(session=window.session, cause="handshake_refused"))
     window.start_turn("turn_proxy")

@@ -98,7 +98,7 @@ def busy(processes: int) -> Iterator[None]:
             each.wait()
 
 
-def run(command: Sequence[str], commit: str, load: int, seed: int) -> RunResult:
+def run_once(command: Sequence[str], commit: str, load: int, seed: int) -> RunResult:
     with tempfile.TemporaryDirectory() as folder, busy(load):
         junit = Path(folder) / "junit.xml"
         before, started = os.times(), time.monotonic()
@@ -137,7 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commit = state()
     given.results.parent.mkdir(parents=True, exist_ok=True)
     for seed in seeds(recorded(given.results, commit, given.load), given.runs):
-        one = run(given.command, commit, given.load, seed)
+        one = run_once(given.command, commit, given.load, seed)
         with given.results.open("ab") as file:
             file.write(msgspec.json.encode(one) + b"\n")
         print(json.dumps(msgspec.to_builtins(one)), flush=True)

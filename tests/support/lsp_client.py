@@ -343,13 +343,13 @@ class Listening:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[LspClient]:
-        way = connected(self.port) if self.url.startswith("tcp:") else connected_ws(self.url, self.facts["token"])
+        way = connected_tcp(self.port) if self.url.startswith("tcp:") else connected_ws(self.url, self.facts["token"])
         async with way as client:
             yield client
 
 
 @asynccontextmanager
-async def connected(port: int) -> AsyncIterator[LspClient]:
+async def connected_tcp(port: int) -> AsyncIterator[LspClient]:
     """A client of a server that listens on TCP."""
     client = LspClient(StreamWire(*await asyncio.open_connection("127.0.0.1", port, limit=256 << 20)))
     try:

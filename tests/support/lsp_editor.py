@@ -5,7 +5,6 @@ Positions are counted here once more, from the bytes of each encoding, apart fro
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -159,11 +158,3 @@ class Editor:
 
 def _start(span: tuple[int, int, Any]) -> int:
     return span[0]
-
-
-async def soon(check: Any, timeout_s: float = 10.0) -> Any:
-    """Wait until something that no message tells is so."""
-    async with asyncio.timeout(timeout_s):
-        while not (found := check()):  # noqa: ASYNC110 - a file, or another process, tells nobody
-            await asyncio.sleep(0.01)
-        return found

@@ -18,6 +18,7 @@ from lsp_server.process import Process
 from lsp_server.server import LoopServer
 from tests.support.cli import environment
 from tests.support.lsp_client import client_capabilities
+from tests.support.waiting import eventually
 
 Json = dict[str, Any]
 
@@ -46,7 +47,7 @@ class Inside:
         return await self.answer(msg_id)
 
     async def answer(self, msg_id: int | str) -> Json:
-        found: Json = await until(
+        found: Json = await eventually(
             lambda: next((m for m in self.sent if m.get("id") == msg_id and "method" not in m), None)
         )
         return found
@@ -95,7 +96,7 @@ class Plain:
 
     async def ask(self, method: str, params: Any, msg_id: int = 1) -> Json:
         self.tell({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params})
-        found: Json = await until(
+        found: Json = await eventually(
             lambda: next((m for m in self.sent if m.get("id") == msg_id and "method" not in m), None)
         )
         return found
@@ -114,15 +115,7 @@ async def plain() -> AsyncIterator[Plain]:
         await asyncio.gather(found.running, return_exceptions=True)
 
 
-async def until(check: Any, timeout_s: float = 10.0) -> Any:
-    """Wait until `check` gives something; the loop runs in between."""
-    async with asyncio.timeout(timeout_s):
-        while not (found := check()):  # noqa: ASYNC110 - what happens in between tells nobody
-            await asyncio.sleep(0.001)
-        return found
-
-
-async def quiet(rounds: int = 50) -> None:
+async def let_run(rounds: int = 50) -> None:
     """Let everything run that is ready."""
     for _ in range(rounds):
         await asyncio.sleep(0)

@@ -80,7 +80,7 @@ class Puppet:
     async def _step(self, peer: Peer, response: str, step: Json) -> None:
         if "hold" in step:
             self._gate(self._reached, step["hold"]).set()
-            await peer.send(*ev.started(response))
+            await peer.send(*ev.response_started(response))
             gate = asyncio.ensure_future(self._gate(self._gates, step["hold"]).wait())
             gone = asyncio.ensure_future(peer.gone.wait())
             await asyncio.wait({gate, gone}, return_when=asyncio.FIRST_COMPLETED)

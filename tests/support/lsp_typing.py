@@ -64,7 +64,7 @@ class Typist:
         return [at for at in places if 0 <= at <= len(text) and at not in inside] or [len(text)]
 
 
-async def play(client: LspClient, model: Puppet, root: Path, encoding: str, seed: int) -> Outcome:
+async def play_typing(client: LspClient, model: Puppet, root: Path, encoding: str, seed: int) -> Outcome:
     """One document, one turn of edits, one typist. The client has `root` open."""
     draw = random.Random(seed)
     manner = draw.choice(MANNERS)

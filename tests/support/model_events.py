@@ -60,7 +60,7 @@ def response(response_id: str, status: str, output: Sequence[Json] = (), **field
     } | fields
 
 
-def started(response_id: str) -> list[Json]:
+def response_started(response_id: str) -> list[Json]:
     running = response(response_id, "in_progress")
     return [
         {"type": "response.created", "response": running},
@@ -116,7 +116,7 @@ def ladder(
         "type": f"response.{status}",
         "response": response(response_id, status, items, usage=usage, **fields),
     }
-    return numbered([*started(response_id), *body, end])
+    return numbered([*response_started(response_id), *body, end])
 
 
 def warm(response_id: str) -> list[Json]:

@@ -34,7 +34,7 @@ def module_of(path: str) -> str:
 
 def imports(path: Path, modules: frozenset[str]) -> frozenset[str]:
     """Those of `modules` that a file imports, wherever in it."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             found.update(name.name for name in node.names)

@@ -109,5 +109,5 @@ def snapshot(root: Path) -> dict[str, bytes]:
     }
 
 
-def line_of(verdict: Verdict) -> str:
+def verdict_line(verdict: Verdict) -> str:
     return json.dumps(asdict(verdict), ensure_ascii=False)

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,16 +184,6 @@ def parse_sse(body: str) -> list[tuple[str, Any]]:
         data = fields["data"]
         found.append(("[DONE]", None) if data == "[DONE]" else (fields["event"], json.loads(data)))
     return found
-
-
-async def eventually(check: Callable[[], T | None], timeout_s: float = TIMEOUT_S) -> T:
-    """Waits until `check` returns something; for what another thread does after an event was seen."""
-    async with asyncio.timeout(timeout_s):
-        while True:
-            found = check()
-            if found:
-                return found
-            await asyncio.sleep(0.002)
 
 
 CHILD = """

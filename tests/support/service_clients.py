@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.installing import install, last_words, locked
 from tests.support.parts import lacking, program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,50 +52,30 @@ LARK = Client("lark", "python", ("lark==1.3.1",))
 
 def ready(client: Client) -> Client:
     """The client, installed. Skips the test where that can't be."""
-    with _locked(client.folder):
+    with locked(client.folder):
         stamp = client.folder / ".installed"
         if not stamp.exists() or stamp.read_text() != _wanted(client):
             try:
                 _install(client)
             except (OSError, subprocess.SubprocessError) as error:
-                lacking("registries", f"{client.name} can't be installed: {_reason(error)}")
+                lacking("registries", f"{client.name} can't be installed: {last_words(error)}")
             stamp.write_text(_wanted(client))
     return client
 
 
 def _install(client: Client) -> None:
     if client.kind == "python":
-        _call([sys.executable, "-m", "venv", "--clear", str(client.folder)])
+        install([sys.executable, "-m", "venv", "--clear", str(client.folder)])
         pip = [str(client.python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        _call([*pip, *client.packages])
+        install([*pip, *client.packages])
         return
     npm = program("npm")
     (client.folder / "package.json").write_text('{"private":true}')
-    _call([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *client.packages], cwd=client.folder)
-
-
-def _call(command: Sequence[str], cwd: Path | None = None) -> None:
-    subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=INSTALL_S)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, subprocess.CalledProcessError):
-        lines = [line for line in error.stderr.strip().splitlines() if line.strip()]
-        return lines[-1][:300] if lines else f"exit code {error.returncode}"
-    return str(error)[:300]
+    install([npm, "install", "--no-audit", "--no-fund", "--loglevel=error", *client.packages], cwd=client.folder)
 
 
 def _wanted(client: Client) -> str:
     return f"{sys.version_info[:2]} {client.packages}"
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Two runs at once must not install into the same folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 async def run_script(client: Client, script: str, env: Mapping[str, str]) -> list[Any]:

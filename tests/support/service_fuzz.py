@@ -14,7 +14,8 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.support.service import ENDS, Running, Socket, connected, eventually
+from tests.support.service import ENDS, Running, Socket, connected
+from tests.support.waiting import eventually
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 REFUSALS = frozenset(
@@ -266,14 +267,14 @@ async def _read_probe(socket: Socket, seen: Seen) -> None:
             return
 
 
-def alive(running: Running) -> int:
+def still_held(running: Running) -> int:
     """What still runs or is remembered of connections and responses."""
     return len(running.service.live) + len(running.service.in_flight._running)
 
 
 async def quiet(running: Running) -> None:
     """Wait until nothing of any connection is left."""
-    await eventually(lambda: alive(running) == 0)
+    await eventually(lambda: still_held(running) == 0)
 
 
 def memory_kb() -> int:

@@ -52,7 +52,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class KillVerdict:
     """Of one kill. `lost`: responses that clients know and the ledger does not; `waited_s`: of the slowest client."""
 
     seed: int
@@ -76,7 +76,7 @@ class Verdict:
         )
 
 
-async def kill_once(folder: Path, seed: int) -> Verdict:
+async def kill_once(folder: Path, seed: int) -> KillVerdict:
     """Load, kill, start again, compare."""
     die = random.Random(seed)
     state, told = folder / "state", Told()
@@ -103,7 +103,7 @@ async def kill_once(folder: Path, seed: int) -> Verdict:
             faults.append("it does not start again")
         again.process.terminate()
         await again.ended()
-    return compare(state, told, seed, delay_s, waited_s, killed_again, faults)
+    return compare_told(state, told, seed, delay_s, waited_s, killed_again, faults)
 
 
 async def start_and_kill(folder: Path, state: Path, after_s: float) -> None:
@@ -125,7 +125,7 @@ async def _serve_until_cancelled(folder: Path, state: Path) -> None:
 @asynccontextmanager
 async def loaded(child: Child, told: Told) -> AsyncIterator[set[asyncio.Task[None]]]:
     """Clients that ask without end; each ends by itself when the service is gone."""
-    tasks = {asyncio.create_task(talk(child, told, number)) for number in range(SOCKETS)}
+    tasks = {asyncio.create_task(converse(child, told, number)) for number in range(SOCKETS)}
     tasks |= {asyncio.create_task(stream(child, told)) for _ in range(STREAMS)}
     tasks |= {asyncio.create_task(post(child, told)) for _ in range(POSTS)}
     try:
@@ -136,7 +136,7 @@ async def loaded(child: Child, told: Told) -> AsyncIterator[set[asyncio.Task[Non
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def talk(child: Child, told: Told, number: int) -> None:
+async def converse(child: Child, told: Told, number: int) -> None:
     """Conversations on several lanes of one socket."""
     with suppress(OSError, WebSocketException):
         async with connected(child.running) as socket:
@@ -180,9 +180,9 @@ async def post(child: Child, told: Told) -> None:
                 told.ended.add(answer.json()["id"])
 
 
-def compare(
+def compare_told(
     state: Path, told: Told, seed: int, delay_s: float, waited_s: float, killed_again: bool, faults: list[str]
-) -> Verdict:
+) -> KillVerdict:
     """What the files hold against what the clients were told."""
     states: dict[str, tuple[str, str | None]] = {}
     for name in ("ledger.db", "responses.db"):
@@ -202,7 +202,7 @@ def compare(
     if left := [path.name for path in state.rglob("*.intents") if path.is_file()]:
         faults.append(f"intents are left: {left}")
     kinds = [kind for kind, _ in states.values()]
-    return Verdict(
+    return KillVerdict(
         seed=seed,
         delay_ms=round(delay_s * 1000),
         created=len(told.created),

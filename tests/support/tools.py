@@ -16,6 +16,7 @@ from agent_core.tools.sandbox.sandbox import Found, Sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
+from tests.support.processes import alive
 
 BIN = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
 """An environment as bare as a command can do with."""
@@ -97,25 +98,6 @@ class Gaps:
             before = time.monotonic()
             await asyncio.sleep(0)
             self.longest_s = max(self.longest_s, time.monotonic() - before)
-
-
-def alive(pid: int) -> bool:
-    """True if the process runs; a zombie does not."""
-    try:
-        stat = Path("/proc", str(pid), "stat").read_text()
-    except OSError:
-        return False
-    return stat[stat.rfind(")") + 2] not in "ZX"
-
-
-async def until(file: Path, lines: int = 1) -> list[str]:
-    """Wait until a file has so many whole lines, at most 20 s, and return them."""
-    async with asyncio.timeout(20):
-        while True:
-            text = file.read_text() if file.exists() else ""
-            if text.count("\n") >= lines:
-                return text.split("\n")[:-1]
-            await asyncio.sleep(0.005)
 
 
 async def gone(pids: list[int], limit_s: float = 5.0) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Seque
 from datetime import UTC
 from pathlib import Path
 
+from tests.support.waiting import eventually
+
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
 
@@ -73,7 +75,7 @@ def dashboard(
 
 async def settled(app: Dashboard, folded: int) -> MainScreen:
     """Wait until `folded` events are in the state, then draw."""
-    await until(lambda: app.desk.state.events >= folded)
+    await eventually(lambda: app.desk.state.events >= folded)
     screen = app.main
     screen.flush()
     return screen
@@ -85,13 +87,6 @@ def screen_text(app: Dashboard) -> list[str]:
     lines = app.screen._compositor.render_strips(app.size)
     assert len(lines) == height
     return [strip.crop(0, width).text for strip in lines]
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what no event tells, at most ten seconds."""
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
 
 
 def after(app: Dashboard, feed: HandFeed, *keys: str) -> Callable[[Pilot[int]], Awaitable[None]]:

@@ -20,7 +20,7 @@ from playwright.async_api import Browser, Frame, Locator, Page, Request, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from tests.support.cli import ROOT, environment
-from tests.support.vscode_install import Editor
+from tests.support.vscode_install import InstalledEditor
 from tests.support.web_browser import CACHE, SCREENS
 
 START_S = 60.0
@@ -58,7 +58,7 @@ QUIET: dict[str, Any] = {
 class CodeServer:
     """A running code-server. `home` is where everything that it starts keeps its files."""
 
-    def __init__(self, editor: Editor, folder: Path) -> None:
+    def __init__(self, editor: InstalledEditor, folder: Path) -> None:
         self.editor, self.home = editor, folder
         self.user, self.extensions = folder / "user", folder / "extensions"
         self.log = folder / "code-server.log"
@@ -129,7 +129,7 @@ class CodeServer:
 
 
 @contextlib.contextmanager
-def code_server(editor: Editor, vsix: Path, folder: Path) -> Iterator[CodeServer]:
+def code_server(editor: InstalledEditor, vsix: Path, folder: Path) -> Iterator[CodeServer]:
     """With the extension installed as a user installs it, and stopped at the end."""
     found = CodeServer(editor, folder)
     found.settings()
@@ -278,11 +278,3 @@ async def window(
     finally:
         async with asyncio.timeout(20):
             await context.close()
-
-
-async def until(what: Any, timeout_s: float = 30.0, every_s: float = 0.1) -> Any:
-    """What `what()` gives once it is true: for files and processes, which no locator waits for."""
-    async with asyncio.timeout(timeout_s):
-        while not (found := what()):  # noqa: ASYNC110
-            await asyncio.sleep(every_s)
-        return found

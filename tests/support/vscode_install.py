@@ -6,16 +6,14 @@ no other script is run: that saves minutes, and Kerberos' headers.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.installing import install, last_words, locked
 from tests.support.parts import lacking, program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +28,7 @@ _ARCHITECTURES = {"x86_64": "x64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True)
-class Editor:
+class InstalledEditor:
     """An installed code-server: its Node, and the file to run with it."""
 
     node: Path
@@ -40,13 +38,13 @@ class Editor:
         return [str(self.node), str(self.entry), *options]
 
 
-def editor() -> Editor:
+def installed_editor() -> InstalledEditor:
     """code-server, installed once. Skips the test where that can't be."""
     architecture = _ARCHITECTURES.get(platform.machine())
     if architecture is None or platform.system() != "Linux":
         lacking("linux", f"no code-server for {platform.system()} on {platform.machine()}")
     runtime = f"node-linux-{architecture}"
-    found = Editor(
+    found = InstalledEditor(
         node=FOLDER / "node_modules" / runtime / "bin" / "node",
         entry=FOLDER / "node_modules" / "code-server" / "out" / "node" / "entry.js",
     )
@@ -58,7 +56,7 @@ def editor() -> Editor:
             try:
                 _install(npm, f"{runtime}@{NODE}")
             except (OSError, subprocess.SubprocessError) as error:
-                lacking("registries", f"code-server can't be installed: {reason(error)}")
+                lacking("registries", f"code-server can't be installed: {last_words(error)}")
             stamp.write_text(wanted)
     return found
 
@@ -67,15 +65,11 @@ def _install(npm: str, runtime: str) -> None:
     shutil.rmtree(FOLDER / "node_modules", ignore_errors=True)
     (FOLDER / "package.json").write_text('{"private":true}')
     plain = [npm, "install", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund", "--loglevel=error"]
-    _call([*plain, runtime, f"code-server@{CODE_SERVER}"], FOLDER)
+    install([*plain, runtime, f"code-server@{CODE_SERVER}"], FOLDER)
     vscode = FOLDER / "node_modules" / "code-server" / "lib" / "vscode"
-    _call(plain, vscode)
+    install(plain, vscode)
     headers = FOLDER / "node_modules" / runtime.partition("@")[0]
-    _call([npm, "rebuild", LOGS, f"--nodedir={headers}", "--loglevel=error"], vscode)
-
-
-def _call(command: list[str], cwd: Path) -> None:
-    subprocess.run(command, cwd=cwd, check=True, capture_output=True, text=True, timeout=INSTALL_S)
+    install([npm, "rebuild", LOGS, f"--nodedir={headers}", "--loglevel=error"], vscode)
 
 
 def built_vsix() -> Path:
@@ -89,20 +83,3 @@ def built_vsix() -> Path:
     assert done.returncode == 0, f"make extensions:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
     (found,) = (ROOT / "dist").glob("*.vsix")
     return found
-
-
-def reason(error: Exception) -> str:
-    """The last words of what failed."""
-    if isinstance(error, subprocess.CalledProcessError):
-        lines = [line for line in str(error.stderr).strip().splitlines() if line.strip()]
-        return lines[-1][:300] if lines else f"exit code {error.returncode}"
-    return str(error)[:300]
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Two runs at once must not install into the same folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -43,7 +43,7 @@ class StreamingPuppet(Puppet):
         pieces = max(2, len(step["stream"]) // PIECE)
         events = ev.numbered(
             [
-                *ev.started(response),
+                *ev.response_started(response),
                 *ev.item_ladder(0, item, pieces),
                 {"type": "response.completed", "response": ev.response(response, "completed", [item], usage=ev.USAGE)},
             ]

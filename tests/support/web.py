@@ -60,7 +60,7 @@ async def running_site(folder: Path, **options: Any) -> AsyncIterator[Site]:
         yield Site(running, clock)
 
 
-class Told(msgspec.Struct, frozen=True):
+class ServerEvent(msgspec.Struct, frozen=True):
     """One server-sent event."""
 
     kind: str
@@ -68,12 +68,12 @@ class Told(msgspec.Struct, frozen=True):
     id: str
 
 
-async def told(answer: httpx.Response) -> AsyncIterator[Told]:
+async def told(answer: httpx.Response) -> AsyncIterator[ServerEvent]:
     """The events of an open stream."""
     kind, data, cursor = "", "", ""
     async for line in answer.aiter_lines():
         if not line and data:
-            yield Told(kind, json.loads(data), cursor)
+            yield ServerEvent(kind, json.loads(data), cursor)
             kind, data, cursor = "", "", ""
         elif line.startswith("event:"):
             kind = line.removeprefix("event:").strip()
@@ -83,7 +83,9 @@ async def told(answer: httpx.Response) -> AsyncIterator[Told]:
             cursor = line.removeprefix("id:").strip()
 
 
-async def until(events: AsyncIterator[Told], wanted: Callable[[Told], bool], timeout_s: float = 15.0) -> list[Told]:
+async def seen_until(
+    events: AsyncIterator[ServerEvent], wanted: Callable[[ServerEvent], bool], timeout_s: float = 15.0
+) -> list[ServerEvent]:
     """Events up to and with the first that is wanted."""
     found = []
     async with asyncio.timeout(timeout_s):
@@ -92,13 +94,6 @@ async def until(events: AsyncIterator[Told], wanted: Callable[[Told], bool], tim
             if wanted(event):
                 return found
     raise AssertionError(f"the stream ended after {found}")
-
-
-async def wait_for(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
-    """Until something that tells nobody of its change has changed."""
-    async with asyncio.timeout(timeout_s):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
 
 
 class WebProcess:

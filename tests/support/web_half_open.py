@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from dashboard.web import server, stream
-from tests.support.web import running_site, told, wait_for
+from tests.support.waiting import eventually
+from tests.support.web import running_site, told
 
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 UNACKED_MS = 1_000
@@ -41,7 +42,7 @@ async def main(folder: Path) -> None:
             assert site.hub.live.readers == 1
             began = time.monotonic()
             loopback(up=False)
-            await wait_for(lambda: site.hub.live.readers == 0, UNACKED_MS / 1000 * 20)
+            await eventually(lambda: site.hub.live.readers == 0, UNACKED_MS / 1000 * 20)
             sys.stdout.write(f"gone {time.monotonic() - began:.1f}\n")
             loopback(up=True)
         async with site.client(site.secret) as other:

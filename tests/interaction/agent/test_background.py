@@ -8,7 +8,8 @@ from pathlib import Path
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import ToolEnded, TurnEvent
 from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.tools import alive, until
+from tests.support.processes import alive
+from tests.support.waiting import lines_of_file
 
 LIVES = "echo $$ >> pids; sleep 300"
 
@@ -27,13 +28,13 @@ async def test_it_lives_over_turns_and_ends_with_a_cancelled_one_or_the_session(
         async with host_session(options, observer=seen.append) as hosted:
             session = hosted.session
             await session.run_turn(steps(call("shell", command=LIVES, background=True), {"text": "end"}))
-            (first,) = [int(line) for line in await until(root / "pids")]
+            (first,) = [int(line) for line in await lines_of_file(root / "pids")]
             assert alive(first), "a turn that ended leaves it"
             await session.run_turn(steps(call("process", id="p1"), {"text": "end"}))
             assert [update.output for update in seen if isinstance(update, ToolEnded)][-1] == "running"
 
             handle = session.start_turn(steps(call("shell", command=LIVES, background=True), {"hold": "here"}))
-            second = int((await until(root / "pids", 2))[1])
+            second = int((await lines_of_file(root / "pids", 2))[1])
             await model.reached("here")
             session.cancel(handle.turn)
             async with asyncio.timeout(5):

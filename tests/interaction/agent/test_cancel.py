@@ -16,7 +16,8 @@ from agent_core.telemetry import events as ev
 from agent_core.turns.events import ApprovalAsked, TextDelta
 from tests.support import model_events as make
 from tests.support.agent import Worker, working
-from tests.support.agent_tree import MEMBERS, TREE, alive, pids
+from tests.support.agent_tree import MEMBERS, TREE, pids
+from tests.support.processes import alive
 from tests.support.scripted_service import Peer, replies, running
 
 WARM = make.warm("resp_w")

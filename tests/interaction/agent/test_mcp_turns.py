@@ -21,8 +21,8 @@ from agent_core.turns.events import Notice, ToolEnded, TurnEvent
 from tests.support import mcp_server
 from tests.support.cli import environment, loopline
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps
+from tests.support.processes import wait_until_none
 from tests.support.service_clients import Client, ready
-from tests.support.survivors import wait_until_none
 
 GIT = Client("mcp-server-git", "python", ("mcp-server-git==2026.10.19",))
 NODE = Client(

@@ -21,7 +21,7 @@ from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import ApprovalAsked, TextDelta, ToolEnded, TurnEnded, TurnEvent
 from tests.support.cli import environment
-from tests.support.survivors import processes_of
+from tests.support.leftovers import processes_of
 
 
 class Watcher:

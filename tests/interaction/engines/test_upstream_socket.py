@@ -9,8 +9,9 @@ from typing import Any
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
 from agent_core.responses_server.engines.upstream.lane import MEMORY, LaneMemory
 from agent_core.telemetry.events import ServiceCall
-from tests.support.service import KEY, Running, connected, eventually, running_service
+from tests.support.service import KEY, Running, connected, running_service
 from tests.support.upstream_requests import engine_request
+from tests.support.waiting import eventually
 
 TOOL = {
     "type": "function",

@@ -39,7 +39,7 @@ async def test_a_browser_whose_network_is_gone_is_let_go(tmp_path: Path) -> None
     assert output.decode().split()[::2] == ["gone", "well"]
 
 
-async def test_a_full_disk_refuses_events_until_there_is_room(tmp_path: Path) -> None:
+async def test_a_full_disk_refuses_seen_until_there_is_room(tmp_path: Path) -> None:
     script = f'mount -t tmpfs -o size={DISK_MB}m tmpfs "$0" && exec "$@"'
     hub = tmp_path / "loopline" / "hub"
     hub.mkdir(parents=True)

@@ -19,7 +19,7 @@ from agent_core.telemetry.journal.sink import JournalSink
 from tests.support.cli import environment, loopline
 from tests.support.hub import work
 from tests.support.telemetry import Scene
-from tests.support.web import told, until, web_process
+from tests.support.web import seen_until, told, web_process
 
 
 @pytest.fixture
@@ -123,9 +123,11 @@ async def test_this_machines_sessions_show_without_any_set_up_and_once(tmp_path:
         await becomes(seen, [first])
         async with client.stream("GET", "/api/stream") as answer:
             events = told(answer)
-            await until(events, lambda event: event.kind == "hello")
+            await seen_until(events, lambda event: event.kind == "hello")
             second = work(journals)
-            found = await until(events, lambda event: second in [row["turn"] for row in event.data.get("ended", [])])
+            found = await seen_until(
+                events, lambda event: second in [row["turn"] for row in event.data.get("ended", [])]
+            )
         assert found
         assert await web.stop() == 0
     third = work(journals)
@@ -148,7 +150,7 @@ async def test_it_ends_in_time_with_streams_open(tmp_path: Path) -> None:
     async with web_process(tmp_path) as web, client_of(web.ready) as client:
         async with client.stream("GET", "/api/stream") as answer:
             events = told(answer)
-            await until(events, lambda event: event.kind == "hello")
+            await seen_until(events, lambda event: event.kind == "hello")
             web.process.terminate()
             async with asyncio.timeout(8):
                 rest = [event async for event in events]

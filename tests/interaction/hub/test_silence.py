@@ -12,7 +12,8 @@ from agent_core.telemetry import events as ev
 from dashboard.state.silence import silent_words
 from tests.support.hub import batch_of
 from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site, wait_for
+from tests.support.waiting import eventually
+from tests.support.web import Site, running_site
 
 HTML = {"accept": "text/html"}
 
@@ -70,7 +71,7 @@ async def counted(site: Site) -> dict[str, int]:
 
 async def written(site: Site) -> None:
     writing = site.hub.writing
-    await wait_for(lambda: not (writing.waiting_events or writing._pending or writing._failed), 10)
+    await eventually(lambda: not (writing.waiting_events or writing._pending or writing._failed), 10)
 
 
 async def test_a_silent_source_says_so_then_counts_as_interrupted_and_goes_on_when_it_is_back(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from dashboard.hub.people.auth import revoke_token
 from dashboard.web import server, stream
 from tests.support.hub import agent_scene, batch_of
 from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site, told, until, wait_for
+from tests.support.waiting import eventually
+from tests.support.web import Site, running_site, seen_until, told
 
 
 @pytest.fixture
@@ -40,19 +41,19 @@ async def test_a_turn_is_told_of_while_it_runs_and_when_it_ends(site: Site) -> N
     scene = begun()
     async with site.client(site.secret) as client, client.stream("GET", "/api/stream") as answer:
         events = told(answer)
-        first = await until(events, lambda event: event.kind == "hello")
+        first = await seen_until(events, lambda event: event.kind == "hello")
         assert first[-1].id.startswith(site.hub.live.epoch)
         await push(site, scene)
-        [*_, running] = await until(events, lambda event: event.kind == "turns" and bool(event.data["rows"]))
+        [*_, running] = await seen_until(events, lambda event: event.kind == "turns" and bool(event.data["rows"]))
         assert running.data["rows"][0]["turn"] == scene.turn
         assert running.data["shown"] == [scene.turn]
         sent, turn = len(scene.events), scene.turn
         scene.finish_turn()
         await push(site, scene, start=sent)
-        [*_, ended] = await until(events, lambda event: event.kind == "turns" and bool(event.data["ended"]))
+        [*_, ended] = await seen_until(events, lambda event: event.kind == "turns" and bool(event.data["ended"]))
         assert [row["turn"] for row in ended.data["ended"]] == [turn]
         assert turn not in ended.data["shown"]
-        [*_, totals] = await until(
+        [*_, totals] = await seen_until(
             events, lambda event: event.kind == "totals" and event.data["totals"]["running"] == 0
         )
         assert totals.data["totals"]["agents"] == 1
@@ -63,9 +64,9 @@ async def test_what_came_while_away_comes_on_return_and_nothing_twice(site: Site
     async with site.client(site.secret) as client:
         async with client.stream("GET", "/api/stream") as answer:
             events = told(answer)
-            await until(events, lambda event: event.kind == "hello")
+            await seen_until(events, lambda event: event.kind == "hello")
             await push(site, scenes[0])
-            [*_, last] = await until(events, lambda event: event.kind == "turns")
+            [*_, last] = await seen_until(events, lambda event: event.kind == "turns")
         for scene in scenes[1:]:
             turn = scene.turn
             scene.finish_turn()
@@ -73,12 +74,12 @@ async def test_what_came_while_away_comes_on_return_and_nothing_twice(site: Site
             assert turn
         await asyncio.sleep(0.3)
         async with client.stream("GET", "/api/stream", headers={"last-event-id": last.id}) as answer:
-            found = await until(told(answer), lambda event: event.kind == "turns")
+            found = await seen_until(told(answer), lambda event: event.kind == "turns")
         assert "resync" not in {event.kind for event in found}
         ended = [row["turn"] for row in found[-1].data["ended"]]
         assert sorted(ended) == [f"sess_{number}_turn_1" for number in range(2, 5)]
         async with client.stream("GET", f"/api/stream?after={found[-1].id}") as answer:
-            quiet = await until(told(answer), lambda event: event.kind == "totals")
+            quiet = await seen_until(told(answer), lambda event: event.kind == "totals")
         assert [event for event in quiet if event.kind in ("turns", "resync")] == []
 
 
@@ -90,9 +91,9 @@ async def test_a_position_out_of_reach_gets_exactly_one_resync(site: Site, posit
         client.stream("GET", "/api/stream", headers={"last-event-id": position}) as answer,
     ):
         events = told(answer)
-        found = await until(events, lambda event: event.kind == "totals")
+        found = await seen_until(events, lambda event: event.kind == "totals")
         await push(site, begun())
-        found += await until(events, lambda event: event.kind == "turns")
+        found += await seen_until(events, lambda event: event.kind == "turns")
     assert [event.kind for event in found].count("resync") == (1 if position else 0)
 
 
@@ -101,10 +102,10 @@ async def test_another_teams_turns_are_never_told_of(site: Site) -> None:
     red, blue = begun(1), begun(2)
     async with site.client(token) as client, client.stream("GET", f"/api/stream?turn={red.turn}") as answer:
         events = told(answer)
-        await until(events, lambda event: event.kind == "hello")
+        await seen_until(events, lambda event: event.kind == "hello")
         await push(site, red, "red")
         await push(site, blue, "blue")
-        found = await until(events, lambda event: event.kind == "turns")
+        found = await seen_until(events, lambda event: event.kind == "turns")
     seen = repr([event.data for event in found])
     assert blue.turn in seen
     assert red.turn not in seen
@@ -118,10 +119,12 @@ async def test_a_watched_turn_is_told_of_beyond_the_list(site: Site, monkeypatch
     second.clock.wait(1000)
     async with site.client(site.secret) as client, client.stream("GET", f"/api/stream?turn={first.turn}") as answer:
         events = told(answer)
-        await until(events, lambda event: event.kind == "hello")
+        await seen_until(events, lambda event: event.kind == "hello")
         await push(site, second)
         await push(site, first)
-        found = await until(events, lambda event: first.turn in [row["turn"] for row in event.data.get("rows", [])])
+        found = await seen_until(
+            events, lambda event: first.turn in [row["turn"] for row in event.data.get("rows", [])]
+        )
         if len(found[-1].data["shown"]) == 1:
             assert found[-1].data["hidden"] in (0, 1)
 
@@ -136,14 +139,14 @@ async def test_a_revoked_token_ends_its_stream_at_once(site: Site) -> None:
         second.stream("GET", "/api/stream") as unaffected,
     ):
         events, others = told(answer), told(unaffected)
-        await until(events, lambda event: event.kind == "hello")
+        await seen_until(events, lambda event: event.kind == "hello")
         revoke_token(site.parts.people, site.clock, "ann")
-        found = await until(events, lambda event: event.kind == "signed_out", 5.0)
+        found = await seen_until(events, lambda event: event.kind == "signed_out", 5.0)
         async with asyncio.timeout(5):
             assert [event async for event in events] == []
         assert found
         await push(site, begun(), "blue")
-        await until(others, lambda event: event.kind == "turns")
+        await seen_until(others, lambda event: event.kind == "turns")
 
 
 async def test_signing_out_ends_the_streams_of_that_browser(site: Site) -> None:
@@ -151,9 +154,9 @@ async def test_signing_out_ends_the_streams_of_that_browser(site: Site) -> None:
     headers = {**cookie, "origin": site.url}
     async with site.client(**headers) as client, client.stream("GET", "/api/stream") as answer:
         events = told(answer)
-        await until(events, lambda event: event.kind == "hello")
+        await seen_until(events, lambda event: event.kind == "hello")
         assert (await client.post("/logout")).status_code == 303
-        await until(events, lambda event: event.kind == "signed_out", 5.0)
+        await seen_until(events, lambda event: event.kind == "signed_out", 5.0)
 
 
 def stalled_reader(site: Site) -> socket.socket:
@@ -175,24 +178,24 @@ async def test_a_stalled_browser_is_cut_off_and_others_are_not_held_up(
     async with running_site(tmp_path) as site:
         client = stalled_reader(site)
         with contextlib.closing(client):
-            await wait_for(lambda: site.hub.live.readers == 1)
+            await eventually(lambda: site.hub.live.readers == 1)
             scenes = [begun(number) for number in range(1, 61)]
             for scene in scenes:
                 await push(site, scene)
             held = 0
             async with site.client(site.secret) as quick, quick.stream("GET", "/api/stream") as answer:
                 events = told(answer)
-                await until(events, lambda event: event.kind == "hello")
+                await seen_until(events, lambda event: event.kind == "hello")
                 async with asyncio.timeout(20):
                     while site.hub.live.closed_slow == 0:
                         for scene in scenes:
                             sent = len(scene.events)
                             scene.delta(f"{scene.session}_call_1", 20)
                             await push(site, scene, start=sent)
-                        await until(events, lambda event: event.kind in ("turns", "beat", "totals"))
+                        await seen_until(events, lambda event: event.kind in ("turns", "beat", "totals"))
                         held += 1
                 assert held < 60
-            await wait_for(lambda: site.hub.live.readers == 0)
+            await eventually(lambda: site.hub.live.readers == 0)
             client.setblocking(False)
             with contextlib.suppress(BlockingIOError, ConnectionError):
                 while client.recv(65536):
@@ -204,9 +207,9 @@ async def test_a_stalled_browser_is_cut_off_and_others_are_not_held_up(
 async def test_a_browser_that_goes_half_way_is_gone(site: Site) -> None:
     client = stalled_reader(site)
     with contextlib.closing(client):
-        await wait_for(lambda: site.hub.live.readers == 1)
+        await eventually(lambda: site.hub.live.readers == 1)
         client.shutdown(socket.SHUT_WR)
-        await wait_for(lambda: site.hub.live.readers == 0)
+        await eventually(lambda: site.hub.live.readers == 0)
 
 
 async def test_a_peer_that_acknowledges_nothing_is_given_up_by_the_kernel() -> None:
@@ -230,7 +233,7 @@ async def test_streams_of_one_credential_are_bounded(site: Site, monkeypatch: py
         other = await stack.enter_async_context(site.client(site.secret))
         allowed = await stack.enter_async_context(other.stream("GET", "/api/stream"))
         assert allowed.status_code == 200
-    await wait_for(lambda: site.parts.streams == {})
+    await eventually(lambda: site.parts.streams == {})
     async with site.client(token) as client, client.stream("GET", "/api/stream") as answer:
         assert answer.status_code == 200
 
@@ -238,7 +241,7 @@ async def test_streams_of_one_credential_are_bounded(site: Site, monkeypatch: py
 async def test_a_silent_stream_says_that_it_lives(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "BEAT_S", 0.5)
     async with site.client(site.secret) as client, client.stream("GET", "/api/stream") as answer:
-        await until(told(answer), lambda event: event.kind == "beat")
+        await seen_until(told(answer), lambda event: event.kind == "beat")
 
 
 async def test_streams_end_in_order_when_the_process_does(tmp_path: Path) -> None:
@@ -247,7 +250,7 @@ async def test_streams_end_in_order_when_the_process_does(tmp_path: Path) -> Non
         client = await stack.enter_async_context(site.client(site.secret))
         answer = await stack.enter_async_context(client.stream("GET", "/api/stream"))
         events = told(answer)
-        await until(events, lambda event: event.kind == "hello")
+        await seen_until(events, lambda event: event.kind == "hello")
         site.parts.stopping.set()
         async with asyncio.timeout(5):
             rest = [event async for event in events]

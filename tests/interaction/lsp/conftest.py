@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cli import environment
-from tests.support.lsp_client import ROOT, Json, LspClient, connected, connected_ws, stdio
+from tests.support.lsp_client import ROOT, Json, LspClient, connected_tcp, connected_ws, stdio
 from tests.support.lsp_editor import Editor
 from tests.support.lsp_puppet import Puppet, puppet, puppet_env
 
@@ -88,7 +88,7 @@ def connect(tmp_path: Path, model: Puppet, request: pytest.FixtureRequest) -> Co
                 yield with_answers(client)
         elif kind == "tcp":
             facts = request.getfixturevalue("shared")
-            async with connected(int(facts["url"].rsplit(":", 1)[1])) as client:
+            async with connected_tcp(int(facts["url"].rsplit(":", 1)[1])) as client:
                 yield with_answers(client)
         else:
             facts = request.getfixturevalue("shared_ws")
@@ -101,7 +101,7 @@ def connect(tmp_path: Path, model: Puppet, request: pytest.FixtureRequest) -> Co
 @pytest.fixture
 async def raw(shared: Json) -> AsyncIterator[LspClient]:
     """A client of the shared server, not initialized."""
-    async with connected(int(shared["url"].rsplit(":", 1)[1])) as client:
+    async with connected_tcp(int(shared["url"].rsplit(":", 1)[1])) as client:
         yield with_answers(client)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import Json, LspClient, RpcError, connected, stdio
+from tests.support.lsp_client import Json, LspClient, RpcError, connected_tcp, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
@@ -156,7 +156,7 @@ async def test_two_clients_of_a_process_share_a_session(
     Prompts(client)
     started = await client.command("loopline.turn.start", {"task": RUN})
     opened = (await client.event("approval.opened"))["approval"]
-    async with connected(int(shared["url"].rsplit(":", 1)[1])) as other:
+    async with connected_tcp(int(shared["url"].rsplit(":", 1)[1])) as other:
         with_answers(other)
         prompts = Prompts(other, "Allow")
         await other.initialize(root, options=options)

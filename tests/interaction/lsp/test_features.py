@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.lsp_client import Json, LspClient, RpcError
-from tests.support.lsp_editor import Editor, soon
+from tests.support.lsp_editor import Editor
 from tests.support.lsp_puppet import Puppet, steps
+from tests.support.waiting import eventually
 
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "return a - b", "new": "return a + b"}}
 DONE = {"text": "done"}
@@ -345,7 +346,7 @@ async def test_outside_changes_are_seen(raw: LspClient, root: Path, options: Jso
         found = [message["params"]["message"] for message in raw.of("window/showMessage")]
         return any("changed on disk as well" in message for message in found)
 
-    await soon(told, 20)
+    await eventually(told, 20)
     assert raw.events("turn.started") == []
 
 

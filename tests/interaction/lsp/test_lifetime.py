@@ -14,10 +14,10 @@ import pytest
 
 from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment
+from tests.support.leftovers import processes_of
 from tests.support.lsp_client import LspClient, StreamWire, stdio
-from tests.support.lsp_editor import soon
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
-from tests.support.survivors import processes_of
+from tests.support.waiting import eventually
 
 SLEEPER = "trap '' TERM INT HUP; echo up; while true; do sleep 0.1; done"
 
@@ -86,7 +86,7 @@ async def test_an_editor_that_vanishes_takes_the_server_and_its_commands_along(
     else:
         os.kill(single.process.pid, signal.SIGTERM if how == "term" else signal.SIGHUP)
     await end_of(single, 2)
-    await soon(lambda: not processes_of(tmp_path), 3)
+    await eventually(lambda: not processes_of(tmp_path), 3)
 
 
 async def test_the_embedded_service_ends_with_the_server(tmp_path: Path, root: Path) -> None:
@@ -97,7 +97,7 @@ async def test_the_embedded_service_ends_with_the_server(tmp_path: Path, root: P
         assert "status" in end and len(processes_of(tmp_path)) == 2
         assert client.process is not None
         os.kill(client.process.pid, signal.SIGKILL)
-        await soon(lambda: not processes_of(tmp_path), 5)
+        await eventually(lambda: not processes_of(tmp_path), 5)
 
 
 async def test_an_editor_that_reads_nothing_does_not_hold_the_turn(single: LspClient, root: Path) -> None:
@@ -113,7 +113,7 @@ async def test_an_editor_that_reads_nothing_does_not_hold_the_turn(single: LspCl
     )
     last = steps({"call": "shell", "args": {"command": "echo x > done.txt"}}, {"text": "end"})
     await single.begin("workspace/executeCommand", {"command": "loopline.turn.start", "arguments": [{"task": last}]})
-    await soon((root / "done.txt").exists, 30)  # both turns ran to their end though nobody reads
+    await eventually((root / "done.txt").exists, 30)  # both turns ran to their end though nobody reads
     single.wire.paused.set()
     async with asyncio.timeout(10):
         assert "result" in await first

@@ -18,7 +18,7 @@ from agent_core.errors import UsageError
 from lsp_server.command import lsp_command
 from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment, loopline
-from tests.support.lsp_client import Json, Listening, LspClient, connected, listening
+from tests.support.lsp_client import Json, Listening, LspClient, connected_tcp, listening
 from tests.support.lsp_puppet import steps
 
 
@@ -90,7 +90,7 @@ async def test_a_binary_message_is_read_like_a_text(sockets: Listening) -> None:
 async def test_clients_do_not_disturb_each_other(shared: Json, root: Path, options: Json) -> None:
     """pygls shares one protocol object between clients: the second takes the first one's answers."""
     port = int(shared["url"].rsplit(":", 1)[1])
-    async with connected(port) as one, connected(port) as two:
+    async with connected_tcp(port) as one, connected_tcp(port) as two:
         clients: list[LspClient] = [with_answers(client) for client in (one, two)]
         await asyncio.gather(*(client.initialize(root, options=options) for client in clients))
         ends = await asyncio.gather(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.interaction.lsp.conftest import with_answers
 from tests.support import mcp_server
+from tests.support.leftovers import processes_of
 from tests.support.lsp_client import Json, stdio
 from tests.support.lsp_puppet import Puppet, puppet_env, steps
-from tests.support.survivors import processes_of
 
 
 async def test_a_server_of_the_user_is_asked_for_in_the_editor_and_used(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from agent_core.responses_server.settings import FEATURES
-from tests.support.service import Running, connected, eventually, http_client, running_service
+from tests.support.service import Running, connected, http_client, running_service
+from tests.support.waiting import eventually
 
 TOOL = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry.events import ServiceCall
-from tests.support.service import Running, connected, eventually, http_client, parse_sse, running_service
+from tests.support.service import Running, connected, http_client, parse_sse, running_service
+from tests.support.waiting import eventually
 
 
 def elapsed_s(start: float) -> float:

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.support.service import Child, child_service, connected, eventually, http_client
+from tests.support.service import Child, child_service, connected, http_client
+from tests.support.waiting import eventually
 
 SLOW = {"model": "scripted:slow", "input": "go", "store": False}
 

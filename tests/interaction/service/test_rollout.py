@@ -13,7 +13,8 @@ from msgspec import Raw
 
 from agent_core.errors import ServiceError
 from agent_core.responses_server.output.long_response import Rollout
-from tests.support.service import Running, Socket, child_service, connected, eventually, running_service
+from tests.support.service import Running, Socket, child_service, connected, running_service
+from tests.support.waiting import eventually
 
 ASK = {"x-loopline-rollout": "1"}
 TOOL = {

@@ -13,7 +13,8 @@ import pytest
 
 from agent_core import peer_deadlines
 from agent_core.responses_server.process.coalescing import CoalescingHttp, CoalescingProtocol
-from tests.support.service import KEY, Running, connected, eventually, http_client, running_service
+from tests.support.service import KEY, Running, connected, http_client, running_service
+from tests.support.waiting import eventually
 from tests.support.web import running_site
 
 SHORT_S = 0.3

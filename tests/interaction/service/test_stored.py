@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import KEY, Running, connected, eventually, http_client, parse_sse, running_service
+from tests.support.service import KEY, Running, connected, http_client, parse_sse, running_service
+from tests.support.waiting import eventually
 
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 GO: dict[str, Any] = {"model": "scripted", "input": "go"}

@@ -20,7 +20,8 @@ from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
 from tests.support import mcp_server
-from tests.support.tools import BIN, Gaps, alive
+from tests.support.processes import alive
+from tests.support.tools import BIN, Gaps
 
 SCRIPT = str(Path(mcp_server.__file__))
 BOUND_S = 60.0
@@ -72,7 +73,7 @@ def opened(transport: str, tmp_path: Path) -> Opener:
                 finally:
                     await session.box.close()
             else:
-                async with mcp_server.serving(mode) as server:
+                async with mcp_server.mcp_serving(mode) as server:
                     session = Session({"test": {"url": server.url, **limits}}, tmp_path, user)
                     try:
                         yield session
@@ -282,7 +283,7 @@ async def test_a_program_is_never_taken_from_the_workspace(tmp_path: Path, monke
 
 
 async def test_a_token_goes_to_its_server_and_a_missing_one_is_told(tmp_path: Path) -> None:
-    async with asyncio.timeout(BOUND_S), mcp_server.serving("good") as server:
+    async with asyncio.timeout(BOUND_S), mcp_server.mcp_serving("good") as server:
         table = {"url": server.url, "bearer_env": "DOCS_TOKEN", "headers": {"X-Team": "a"}}
         session = Session({"test": table}, tmp_path, {"DOCS_TOKEN": "t-1"})
         await session.box.refresh()

@@ -12,7 +12,8 @@ import pytest
 from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, Found, Sandbox, find_sandbox
 from agent_core.tools.workspace.workspace import Workspace
 from tests.support.parts import lacking
-from tests.support.tools import BIN, Bench, until
+from tests.support.tools import BIN, Bench
+from tests.support.waiting import lines_of_file
 
 NOWHERE = {**BIN, "PATH": "/nonexistent"}
 FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE))}
@@ -236,7 +237,7 @@ async def test_nothing_survives_and_the_exit_code_comes_through(bench: Bench) ->
 
 async def test_a_cancelled_command_is_gone_with_all_its_processes(bench: Bench) -> None:
     task = asyncio.ensure_future(bench.run("shell", command="setsid sleep 985 & echo x > started; sleep 984"))
-    await until(bench.root / "started")
+    await lines_of_file(bench.root / "started")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

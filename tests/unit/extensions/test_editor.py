@@ -1,4 +1,4 @@
-"""Where the editor can't be had: an error in CI, a skip elsewhere, both with the reason."""
+"""Where the editor can't be had."""
 
 from __future__ import annotations
 
@@ -18,12 +18,8 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("wanted", [vscode_install.editor, vscode_install.built_vsix])
-def test_without_npm_there_is_a_skip_and_in_ci_an_error(wanted: object, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wanted", [vscode_install.installed_editor, vscode_install.built_vsix])
+def test_without_npm_the_test_is_skipped_for_want_of_it(wanted: object) -> None:
     assert callable(wanted)
-    monkeypatch.delenv("CI", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="no npm"):
-        wanted()
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match="no npm .*; CI needs it"):
+    with pytest.raises(pytest.skip.Exception, match="needs npm"):
         wanted()

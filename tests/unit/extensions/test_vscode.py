@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.installing import locked
 from tests.support.parts import program
-from tests.support.vscode_install import locked
 
 ROOT = Path(__file__).resolve().parents[3]
 EXTENSION = ROOT / "extensions" / "vscode"

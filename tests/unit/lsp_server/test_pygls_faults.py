@@ -26,7 +26,8 @@ from pygls.workspace import TextDocument
 
 from lsp_server.documents.documents import Change, Document, Position
 from lsp_server.transport.framing import FrameReader
-from tests.support.lsp_inside import Json, inside, plain, quiet, until
+from tests.support.lsp_inside import Json, inside, let_run, plain
+from tests.support.waiting import eventually
 
 EXECUTE = "workspace/executeCommand"
 
@@ -39,12 +40,12 @@ async def test_plain_1_a_cancelled_command_runs_to_its_end() -> None:
         ran = _slow_command(pygls.server.command)
         await pygls.initialize()
         pygls.tell({"jsonrpc": "2.0", "id": 1, "method": EXECUTE, "params": {"command": "slow"}})
-        await until(lambda: ran)
+        await eventually(lambda: ran)
         pygls.tell({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 1}})
-        await until(lambda: [m for m in pygls.sent if m.get("id") == 1])
-        await quiet()
+        await eventually(lambda: [m for m in pygls.sent if m.get("id") == 1])
+        await let_run()
         assert ran == ["begun"]
-        await until(lambda: "ended" in ran)
+        await eventually(lambda: "ended" in ran)
 
 
 async def test_ours_1_a_cancelled_command_is_cancelled(tmp_path: Path) -> None:
@@ -52,10 +53,10 @@ async def test_ours_1_a_cancelled_command_is_cancelled(tmp_path: Path) -> None:
         ran = _slow_command(ours.server.command)
         await ours.initialize()
         ours.tell({"jsonrpc": "2.0", "id": 1, "method": EXECUTE, "params": {"command": "slow"}})
-        await until(lambda: ran)
+        await eventually(lambda: ran)
         ours.notify("$/cancelRequest", {"id": 1})
         assert (await ours.answer(1))["error"]["code"] == -32800
-        await until(lambda: "cancelled" in ran)
+        await eventually(lambda: "cancelled" in ran)
 
 
 def _slow_command(command: Callable[[str], Callable[[Any], Any]]) -> list[str]:
@@ -82,7 +83,7 @@ async def test_plain_2_shutdown_fails_while_a_command_runs() -> None:
         ran = _slow_command(pygls.server.command)
         await pygls.initialize()
         pygls.tell({"jsonrpc": "2.0", "id": 1, "method": EXECUTE, "params": {"command": "slow"}})
-        await until(lambda: ran)
+        await eventually(lambda: ran)
         assert (await pygls.ask("shutdown", None, 2))["error"]["code"] == -32603
 
 
@@ -91,7 +92,7 @@ async def test_ours_2_shutdown_succeeds_while_a_command_runs(tmp_path: Path) -> 
         ran = _slow_command(ours.server.command)
         await ours.initialize()
         ours.tell({"jsonrpc": "2.0", "id": 1, "method": EXECUTE, "params": {"command": "slow"}})
-        await until(lambda: ran)
+        await eventually(lambda: ran)
         assert (await ours.ask("shutdown", None, 2))["result"] is None
         assert (await ours.answer(1))["error"]["code"] == -32800
 
@@ -168,7 +169,7 @@ async def test_plain_4_params_that_do_not_fit_are_not_answered(method: str) -> N
         if method != "initialize":
             await pygls.initialize()
         pygls.tell({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"capabilities": 5}})
-        await quiet()
+        await let_run()
         assert not [message for message in pygls.sent if message.get("id") == 1]
 
 
@@ -201,7 +202,7 @@ async def test_plain_5_a_nested_frame_becomes_a_message() -> None:
         heard = await _heard(pygls.server.command)
         await pygls.initialize()
         pygls.tell({"jsonrpc": "2.0", "id": 1, "method": EXECUTE, "params": {"command": "echo", "arguments": [INNER]}})
-        await quiet()
+        await let_run()
         assert not isinstance(heard[0] if heard else None, dict)
 
 
@@ -270,11 +271,11 @@ async def test_plain_8_a_late_answer_raises_in_the_read_loop(caplog: pytest.LogC
     async with plain() as pygls:
         await pygls.initialize()
         waiting = asyncio.ensure_future(pygls.server.protocol.send_request_async("x/y", None, msg_id="7"))
-        await quiet()
+        await let_run()
         waiting.cancel()
-        await quiet()
+        await let_run()
         pygls.tell({"jsonrpc": "2.0", "id": "7", "result": None})
-        await quiet()
+        await let_run()
         assert any("Unable to handle message" in record.message for record in caplog.records)
 
 
@@ -282,9 +283,9 @@ async def test_plain_9_result_types_of_unanswered_requests_are_kept() -> None:
     async with plain() as pygls:
         await pygls.initialize()
         waiting = asyncio.ensure_future(pygls.server.protocol.send_request_async("window/showDocument", None))
-        await quiet()
+        await let_run()
         waiting.cancel()
-        await quiet()
+        await let_run()
         assert len(pygls.server.protocol._result_types) == 1
 
 
@@ -297,13 +298,13 @@ async def test_ours_8_9_a_late_answer_harms_nobody_and_nothing_is_kept(
         waiting = asyncio.ensure_future(
             protocol.ask("window/showDocument", lsp.ShowDocumentParams("file:///a"), timeout_s=None)
         )
-        asked = await until(lambda: next((m for m in ours.sent if m.get("method") == "window/showDocument"), None))
+        asked = await eventually(lambda: next((m for m in ours.sent if m.get("method") == "window/showDocument"), None))
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         withdrawn = [m["params"]["id"] for m in ours.sent if m.get("method") == "$/cancelRequest"]
         assert withdrawn == [asked["id"]]
         ours.tell({"jsonrpc": "2.0", "id": asked["id"], "result": {"success": True}})
-        await quiet()
+        await let_run()
         assert protocol._asked == {} and protocol._request_futures == {} and protocol._result_types == {}
         assert caplog.records == []
 
@@ -314,7 +315,7 @@ async def test_ours_9_handled_notifications_leave_nothing(tmp_path: Path) -> Non
         for number in range(50):
             ours.notify("workspace/didChangeWatchedFiles", {"changes": []})
             ours.notify("textDocument/didSave", {"textDocument": {"uri": f"file:///{number}"}})
-        await quiet()
+        await let_run()
         assert ours.server.protocol._request_futures == {}
 
 
@@ -340,7 +341,7 @@ async def test_ours_10_tokens_are_forgotten_with_their_turn(tmp_path: Path) -> N
         assert ours.server.turn_of_token == {"t": turn}
         cancel = {"command": "loopline.turn.cancel", "arguments": [{"turnId": turn}]}
         await ours.ask(EXECUTE, cancel, "cancel")
-        await until(lambda: not ours.server.turn_of_token)
+        await eventually(lambda: not ours.server.turn_of_token)
         kinds = [m["params"]["value"]["kind"] for m in ours.sent if m.get("method") == "$/progress"]
         assert kinds == ["begin", "end"]
 
@@ -372,7 +373,7 @@ async def test_plain_12_a_lower_case_header_is_not_read() -> None:
     async with plain() as pygls:
         message = {"jsonrpc": "2.0", "id": 1, "method": "no/such", "params": None}
         pygls.tell(message, header=b"content-length")
-        await quiet()
+        await let_run()
         assert pygls.sent == []
 
 
@@ -445,7 +446,7 @@ async def test_ours_15_no_body_is_logged(tmp_path: Path, caplog: pytest.LogCaptu
         await ours.ask("textDocument/hover", {"sk-secret": 5}, 3)
         ours.tell(b'{"sk-secret')
         ours.notify("textDocument/didOpen", {"textDocument": "sk-secret"})
-        await quiet()
+        await let_run()
         assert "sk-secret" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("lsp_server"))
 
 
@@ -469,5 +470,5 @@ async def test_ours_17_everything_is_sent_on_the_loops_thread(tmp_path: Path) ->
         await ours.ask("loopline/auth.status", {}, 2)
         await ours.ask(EXECUTE, {"command": "loopline.session.list", "arguments": [{}]}, 3)
         await ours.ask("loopline/transcript", {"sessionId": "sess_none"}, 4)
-        await quiet()
+        await let_run()
     assert threads == {threading.get_ident()}

@@ -10,7 +10,8 @@ import pytest
 import watchfiles
 
 from lsp_server.features import watching
-from tests.support.lsp_inside import inside, until
+from tests.support.lsp_inside import inside
+from tests.support.waiting import eventually
 
 
 async def test_a_folder_that_went_before_it_was_watched_ends_nothing(
@@ -63,4 +64,4 @@ async def _settings_are_seen(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             settings.write_text(f'project = "{len(changed)}"\n')
             return len(changed) > before
 
-        await until(touched)
+        await eventually(touched)

@@ -272,7 +272,7 @@ async def test_a_cancelled_warm_up_leaves_the_connection_fit() -> None:
         await peer.next()
         asked.set()
         await peer.next("response.cancel")
-        await peer.send(*make.started("warm_1"))
+        await peer.send(*make.response_started("warm_1"))
         await peer.send({"type": "response.incomplete", "response": make.response("warm_1", "cancelled")})
         await peer.answer(NEXT)
         await peer.left()

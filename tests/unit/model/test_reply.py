@@ -45,7 +45,7 @@ PLACE = {"output_index": 0, "item_id": "i_1", "content_index": 0, "summary_index
     ],
 )
 def test_each_delta_on_its_channel(kind: str, expected: CallItem) -> None:
-    assert feed(*make.started("resp_1"), {"type": kind} | PLACE)[1] == [expected]
+    assert feed(*make.response_started("resp_1"), {"type": kind} | PLACE)[1] == [expected]
 
 
 def test_what_is_no_event_voids_the_attempt() -> None:
@@ -60,7 +60,7 @@ def test_a_server_that_announces_no_response_is_read_all_the_same() -> None:
 
 
 def test_events_that_nobody_knows_pass_unseen() -> None:
-    into, items = feed({"type": "codex.rate_limits"}, *make.started("resp_1"), {"type": "acme:keepalive"})
+    into, items = feed({"type": "codex.rate_limits"}, *make.response_started("resp_1"), {"type": "acme:keepalive"})
     assert items == []
     assert into.begun
     assert not into.ended()
@@ -71,7 +71,7 @@ def test_events_of_another_response_are_passed_over() -> None:
     timer = CallTimer(clock, Emitter(NullSink(), clock, "test"), Pace(), {})
     into = Reply(timer, lambda response_id: response_id != "resp_0", lambda: None)
     late = {"type": "response.completed", "response": make.response("resp_0", "completed")}
-    for event in [late, *make.started("resp_1"), late]:
+    for event in [late, *make.response_started("resp_1"), late]:
         assert into.read(json.dumps(event).encode()) is None
     assert not into.ended()
 
@@ -130,7 +130,7 @@ def test_the_reason_of_an_incomplete_response(fields: dict[str, Any], reason: st
 
 def test_a_response_that_the_service_cancelled() -> None:
     end = {"type": "response.incomplete", "response": make.response("resp_1", "cancelled")}
-    into, _ = feed(*make.started("resp_1"), end)
+    into, _ = feed(*make.response_started("resp_1"), end)
     assert (into.finish_reason([]), into.status()) == ("cancelled", "cancelled")
 
 

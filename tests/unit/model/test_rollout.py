@@ -105,7 +105,7 @@ async def test_a_cancel_after_any_event_leaves_the_next_call_clean(at: int, own:
         if own:
             await peer.next("response.cancel")
             stopped = {"type": "response.incomplete", "response": make.response("resp_1", "cancelled")}
-            await peer.send(*(make.started("resp_1")[:1] if at == 0 else []), stopped)
+            await peer.send(*(make.response_started("resp_1")[:1] if at == 0 else []), stopped)
         else:
             await peer.send(*LADDER[at:])
         await peer.answer(make.ladder("resp_2", make.message("hello")))

@@ -126,7 +126,7 @@ def test_output_is_what_the_done_events_said_in_the_order_of_their_index() -> No
     think, call, text = make.reasoning(), make.tool_call(), make.message("hello")
     events = make.numbered(
         [
-            *make.started("resp_1"),
+            *make.response_started("resp_1"),
             EVENT[Kind.ITEM_DONE] | {"output_index": 2, "item": text},
             EVENT[Kind.ITEM_DONE] | {"output_index": 0, "item": think},
             EVENT[Kind.ITEM_DONE] | {"output_index": 1, "item": call},
@@ -174,7 +174,7 @@ def test_repeated_in_progress_is_a_keepalive() -> None:
     """openai/codex#43022: the one keepalive that every client takes."""
     text = make.message("hello")
     body = make.item_ladder(0, text)
-    events = make.started("resp_1")
+    events = make.response_started("resp_1")
     for event in body:
         events += [event, EVENT[Kind.IN_PROGRESS]]
     events.append({"type": "response.completed", "response": make.response("resp_1", "completed", [text])})
@@ -211,7 +211,7 @@ def test_numbers_may_start_anywhere_and_what_stands_aside_needs_none() -> None:
 
 
 def test_an_unknown_event_with_a_number_counts() -> None:
-    events = [*make.started("resp_1"), {"type": "acme:keepalive"}, EVENT[Kind.COMPLETED]]
+    events = [*make.response_started("resp_1"), {"type": "acme:keepalive"}, EVENT[Kind.COMPLETED]]
     assert feed(ResponseStream(), *make.numbered(events)).state is ResponseState.ENDED
 
 

@@ -136,7 +136,7 @@ async def test_a_stream_that_ends_before_its_terminal_event_is_lost(cut: bool) -
 
 
 async def test_the_silence_limit_ends_a_wait() -> None:
-    async with running(posts=[Post(make.started("resp_1"), hold=True)]) as service, client(service) as http:
+    async with running(posts=[Post(make.response_started("resp_1"), hold=True)]) as service, client(service) as http:
         stream = await http.post(BODY, Trip())
         await all_of(stream, 2)
         with pytest.raises(ConnectionLost):
@@ -161,7 +161,7 @@ async def test_a_peer_that_does_not_speak_http_is_a_broken_request() -> None:
 
 
 async def test_closing_the_stream_tells_the_service_to_stop() -> None:
-    async with running(posts=[Post(make.started("resp_1"), hold=True)]) as service, client(service) as http:
+    async with running(posts=[Post(make.response_started("resp_1"), hold=True)]) as service, client(service) as http:
         stream = await http.post(BODY, Trip())
         await all_of(stream, 2)
         await stream.close()  # the scripted service waits for exactly this

@@ -13,7 +13,8 @@ from dashboard.tui.app import Dashboard
 from dashboard.tui.control import ControlLink
 from dashboard.tui.screens.overlays import ApprovalQuestion, CancelQuestion
 from tests.support.control import HandHost
-from tests.support.tui import dashboard, screen_text, settled, until
+from tests.support.tui import dashboard, screen_text, settled
+from tests.support.waiting import eventually
 
 
 @asynccontextmanager
@@ -34,7 +35,7 @@ def told(app: Dashboard, text: str) -> bool:
 
 
 async def asked(app: Dashboard, pilot: Pilot[int]) -> list[str]:
-    await until(lambda: isinstance(app.screen, ApprovalQuestion))
+    await eventually(lambda: isinstance(app.screen, ApprovalQuestion))
     await pilot.pause()
     await pilot.pause()
     return screen_text(app)
@@ -42,7 +43,7 @@ async def asked(app: Dashboard, pilot: Pilot[int]) -> list[str]:
 
 async def test_turns_are_called_by_their_task_where_the_host_tells(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (_, app, pilot):
-        await until(lambda: bool(app.desk.titles))
+        await eventually(lambda: bool(app.desk.titles))
         app.main.flush()
         await pilot.pause()
         assert sum("fix date parsing" in line for line in screen_text(app)) >= 1
@@ -58,10 +59,10 @@ async def test_an_approval_is_shown_whole_and_answered_once(tmp_path: Path) -> N
         await pilot.press("enter", "space")
         assert host.answers == [], "no answer by accident"
         await pilot.press("y")
-        await until(lambda: told(app, "Allowed."))
+        await eventually(lambda: told(app, "Allowed."))
         assert host.answers == [("appr_push", "allow")]
         await pilot.press("a")
-        await until(lambda: told(app, "No approval waits here."))
+        await eventually(lambda: told(app, "No approval waits here."))
 
 
 async def test_always_deny_and_not_now(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ async def test_always_deny_and_not_now(tmp_path: Path) -> None:
             await pilot.press("a")
             await asked(app, pilot)
             await pilot.press(key)
-            await until(lambda word=word: told(app, word))  # type: ignore[misc]
+            await eventually(lambda word=word: told(app, word))  # type: ignore[misc]
             assert host.answers[-1] == ("appr_push", decision)
 
 
@@ -86,7 +87,7 @@ async def test_an_approval_that_was_answered_elsewhere_says_so(tmp_path: Path) -
         await asked(app, pilot)
         host.approval = None
         await pilot.press("y")
-        await until(lambda: told(app, "is not open"))
+        await eventually(lambda: told(app, "is not open"))
         assert host.answers == []
 
 
@@ -105,14 +106,14 @@ async def test_a_long_command_on_a_small_screen_can_be_read_to_its_end(tmp_path:
 async def test_cancelling_asks_first(tmp_path: Path) -> None:
     async with hosted(tmp_path) as (host, app, pilot):
         await pilot.press("x")
-        await until(lambda: isinstance(app.screen, CancelQuestion))
+        await eventually(lambda: isinstance(app.screen, CancelQuestion))
         await pilot.press("escape")
         await pilot.pause()
         assert host.cancelled == []
         await pilot.press("x")
-        await until(lambda: isinstance(app.screen, CancelQuestion))
+        await eventually(lambda: isinstance(app.screen, CancelQuestion))
         await pilot.press("y")
-        await until(lambda: told(app, "Cancelled."))
+        await eventually(lambda: told(app, "Cancelled."))
         assert host.cancelled == ["turn_dates"]
 
 
@@ -120,7 +121,7 @@ async def test_a_turn_nobody_here_hosts_can_not_be_cancelled(tmp_path: Path) -> 
     async with hosted(tmp_path) as (host, app, pilot):
         host.turn = "turn_other"
         await pilot.press("x")
-        await until(lambda: isinstance(app.screen, CancelQuestion))
+        await eventually(lambda: isinstance(app.screen, CancelQuestion))
         await pilot.press("x")
-        await until(lambda: told(app, "no process of this user"))
+        await eventually(lambda: told(app, "no process of this user"))
         assert host.cancelled == []

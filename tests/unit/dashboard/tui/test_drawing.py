@@ -12,16 +12,17 @@ from agent_core.telemetry import events as ev
 from dashboard.tui.screens.main import TICKS_HZ, MainScreen
 from dashboard.widgets.lineview import LineView
 from dashboard.widgets.spans import Lazy, Page, Row
-from tests.support.dashboard import HOSTILE, Window, recorded_feed
+from tests.support.dashboard import HOSTILE, WindowScene, recorded_feed
 from tests.support.telemetry import Scene
-from tests.support.tui import dashboard, screen_text, settled, until
+from tests.support.tui import dashboard, screen_text, settled
+from tests.support.waiting import eventually
 
 SECOND_NS = 1_000_000_000
 
 
 def hostile_feed() -> list[ev.Event]:
     """A turn in which every name that comes from outside is hostile."""
-    window = Window("h000000-1-aaaaaa", "sess_h", HOSTILE, HOSTILE, 0)
+    window = WindowScene("h000000-1-aaaaaa", "sess_h", HOSTILE, HOSTILE, 0)
     window.model = HOSTILE
     window.connection = HOSTILE
     window.connect(HOSTILE)
@@ -91,7 +92,7 @@ async def test_paused_it_goes_on_counting_and_draws_nothing() -> None:
             source="h9", seq=1, time=feed.events[-1].time, mono_ns=1, session="s9", turn="turn_new"
         )  # fmt: skip
         feed.put(one_more)
-        await until(lambda: app.desk.state.events == len(feed.events))
+        await eventually(lambda: app.desk.state.events == len(feed.events))
         for _ in range(3 * TICKS_HZ):
             screen.tick()
         await pilot.pause()
@@ -115,7 +116,7 @@ async def test_nothing_is_drawn_under_another_screen(monkeypatch: pytest.MonkeyP
             screen.tick()
         assert drawn == []
         await pilot.press("escape")
-        await until(lambda: drawn != [])
+        await eventually(lambda: drawn != [])
 
 
 async def test_the_rate_is_the_users_and_the_focused_panel_keeps_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,7 +206,7 @@ async def test_the_selection_stays_with_its_row_as_others_come() -> None:
         scene.clock.wait(600_000)
         scene.start_turn("turn_new")
         feed.put(*scene.events)
-        await until(lambda: app.desk.state.events == len(feed.events))
+        await eventually(lambda: app.desk.state.events == len(feed.events))
         screen.flush()
         assert (app.desk.turn, screen.turns.cursor) == ("turn_guide", "turn_guide")
         await pilot.press("f")
@@ -214,7 +215,7 @@ async def test_the_selection_stays_with_its_row_as_others_come() -> None:
 
 
 async def test_a_long_waterfall_of_a_running_turn_stays_at_its_end_until_one_looks_back() -> None:
-    window = Window("h1", "sess_w", "p", "cli", 0)
+    window = WindowScene("h1", "sess_w", "p", "cli", 0)
     window.start_turn("turn_long")
     for _ in range(40):
         window.model_call(new=10, out=5, ttft_ms=10, decode_ms=10)
@@ -230,7 +231,7 @@ async def test_a_long_waterfall_of_a_running_turn_stays_at_its_end_until_one_loo
             window.model_call(new=10, out=5, ttft_ms=10, decode_ms=10)
             feed.put(*window.events[seen:])
             feed.now = window.clock.wall_ns()
-            await until(lambda: app.desk.state.events == len(feed.events))
+            await eventually(lambda: app.desk.state.events == len(feed.events))
             screen.flush()
             await pilot.pause()
 
@@ -303,7 +304,7 @@ async def test_connections_of_a_process_that_ended_are_shown_as_lost() -> None:
     async with app.run_test(size=(120, 32)) as pilot:
         screen = await settled(app, len(feed.events))
         feed.put(ended=["h3fa29c-4711-9c2e1d", "h3fa29c-5120-aa07b2"])
-        await until(lambda: app.desk.state.connections.rows["conn_b2"].state == "lost")
+        await eventually(lambda: app.desk.state.connections.rows["conn_b2"].state == "lost")
         await pilot.press("4")
         screen.flush()
         await pilot.pause()
@@ -316,5 +317,5 @@ async def test_events_that_come_again_are_taken_once() -> None:
         await settled(app, len(feed.events))
         new = ev.TurnStarted(source="h9", seq=1, time=feed.events[-1].time, mono_ns=1, turn="turn_new")
         feed.put(*[msgspec.structs.replace(event) for event in feed.events], new)
-        await until(lambda: "turn_new" in app.desk.state.rollup.turns)
+        await eventually(lambda: "turn_new" in app.desk.state.rollup.turns)
         assert app.desk.state.events == len(recorded_feed()) + 1

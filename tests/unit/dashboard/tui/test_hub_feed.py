@@ -15,7 +15,7 @@ from agent_core.telemetry.codec import encode_event
 from dashboard.tui.command import feed_of
 from dashboard.tui.hub_feed import HubFollower, open_hub
 from tests.support.dashboard import SteppingClock, recorded_feed
-from tests.support.tui import until
+from tests.support.waiting import eventually
 
 FEED = recorded_feed()
 WAIT_S = 20.0
@@ -113,7 +113,7 @@ async def test_while_the_hub_is_away_the_reader_is_told() -> None:
     follower = HubFollower(url, None, since="", clock=SteppingClock())
     async with contextlib.aclosing(follower.batches()) as batches:
         waiting = asyncio.ensure_future(anext(batches))
-        await until(lambda: bool(follower.notices))
+        await eventually(lambda: bool(follower.notices))
         assert "trying again" in follower.notices[0]
         waiting.cancel()
         await asyncio.wait([waiting])

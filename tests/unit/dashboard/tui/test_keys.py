@@ -18,7 +18,8 @@ from dashboard.tui.keys import KEYS
 from dashboard.tui.screens.main import MainScreen
 from dashboard.tui.screens.overlays import CompareSheet, HelpSheet
 from dashboard.widgets.palette import CYCLE
-from tests.support.tui import dashboard, screen_text, settled, until
+from tests.support.tui import dashboard, screen_text, settled
+from tests.support.waiting import eventually
 
 TURNS = ["turn_dates", "turn_proxy", "turn_guide", "turn_explain", "turn_cache", "turn_rename"]
 
@@ -175,7 +176,7 @@ async def export(at: At) -> None:
     await at.press("e")
     assert at.sees("export 6 turns to")
     await at.press("ctrl+u", *"out.csv", "enter")
-    await until(lambda: at.told("events written to"))
+    await eventually(lambda: at.told("events written to"))
     assert (at.folder / "out.csv").read_text().count("\n") == at.desk.state.events + 1
 
 
@@ -260,7 +261,7 @@ async def test_moving_in_the_list_and_in_a_panel() -> None:
         screen = await settled(app, len(feed.events))
         for keys, turn in (("j", 1), ("down", 2), ("k", 1), ("up", 0), ("G", 5), ("g", 0), ("end", 5), ("home", 0)):
             await pilot.press(keys)
-            await until(partial(lambda turn: app.desk.turn == TURNS[turn], turn))
+            await eventually(partial(lambda turn: app.desk.turn == TURNS[turn], turn))
         await pilot.press("6", "l")
         await pilot.pause()
         keys_of = [row.key for row in screen.panel.rows]
@@ -309,6 +310,6 @@ async def test_an_export_that_can_not_be_written_says_why(tmp_path: Path, name: 
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(app, len(feed.events))
         await pilot.press("e", "ctrl+u", *name, "enter")
-        await until(lambda: any(told in notice.message for notice in app._notifications))
+        await eventually(lambda: any(told in notice.message for notice in app._notifications))
     assert (tmp_path / "there.csv").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]

@@ -10,7 +10,9 @@ import pytest
 
 from agent_core.tools.port import ToolContext, ToolResult
 from tests.support.parts import program
-from tests.support.tools import BIN, Bench, alive, until
+from tests.support.processes import alive
+from tests.support.tools import BIN, Bench
+from tests.support.waiting import lines_of_file
 
 SAMPLE = Path(__file__).parents[4] / "agent_core" / "demo" / "sample"
 
@@ -276,7 +278,7 @@ async def test_cancel_ends_the_tests(bench: Bench) -> None:
         "test_slow.py", "import os, time, unittest\nopen('pid', 'w').write(f'{os.getpid()}\\n')\ntime.sleep(300)\n"
     )
     task = asyncio.ensure_future(bench.box.run("checks", "{}", ToolContext(tool_call="c")))
-    pid = int((await until(bench.root / "pid"))[0])
+    pid = int((await lines_of_file(bench.root / "pid"))[0])
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

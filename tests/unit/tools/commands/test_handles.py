@@ -11,7 +11,9 @@ import pytest
 from agent_core.tools.port import ToolContext
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.toolbox import MAX_WIRE_BYTES
-from tests.support.tools import BIN, Bench, alive, until
+from tests.support.processes import alive
+from tests.support.tools import BIN, Bench
+from tests.support.waiting import lines_of_file
 
 
 @pytest.fixture
@@ -60,14 +62,14 @@ async def test_handles_are_named_and_limited(bench: Bench) -> None:
 async def test_nothing_outlives_the_toolbox(bench: Bench) -> None:
     stubborn = "trap '' TERM; echo $$ >> pids; sleep 300 & echo $! >> pids; wait; sleep 300"
     await bench.ok("shell", command=stubborn, background=True)
-    pids = [int(line) for line in await until(bench.root / "pids", 2)]
+    pids = [int(line) for line in await lines_of_file(bench.root / "pids", 2)]
     await bench.box.close()
     assert [pid for pid in pids if alive(pid)] == []
 
 
 async def test_cancel_of_a_wait_leaves_the_process_running(bench: Bench) -> None:
     await bench.ok("shell", command="echo $$ > pid; sleep 60", background=True)
-    pid = int((await until(bench.root / "pid"))[0])
+    pid = int((await lines_of_file(bench.root / "pid"))[0])
     arguments = json.dumps({"id": "p1", "wait_s": 30})
     task = asyncio.ensure_future(bench.box.run("process", arguments, ToolContext(tool_call="c")))
     await asyncio.sleep(0)

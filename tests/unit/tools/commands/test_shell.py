@@ -11,7 +11,9 @@ import pytest
 from agent_core.tools.commands.processes import Processes
 from agent_core.tools.commands.running import Command
 from agent_core.tools.port import ToolContext, ToolResult
-from tests.support.tools import BIN, Bench, Gaps, alive, gone, until
+from tests.support.processes import alive
+from tests.support.tools import BIN, Bench, Gaps, gone
+from tests.support.waiting import lines_of_file
 
 PYTHON = sys.executable
 
@@ -33,7 +35,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 async def pids_of(file: Path, count: int) -> list[int]:
-    return [int(line) for line in await until(file, count)]
+    return [int(line) for line in await lines_of_file(file, count)]
 
 
 async def test_output_of_both_streams_then_the_exit_code(bench: Bench) -> None:
@@ -120,7 +122,7 @@ async def test_progress_shows_lines_while_the_command_runs(bench: Bench) -> None
     command = asyncio.ensure_future(
         bench.run("shell", command="printf '\\033[1mhello\\033[0m\\n'; echo x > said; while [ ! -e go ]; do :; done")
     )
-    await until(bench.root / "said")
+    await lines_of_file(bench.root / "said")
     for _ in range(1000):
         if bench.progress:
             break
@@ -187,7 +189,7 @@ async def started(bench: Bench, name: str) -> tuple[asyncio.Task[ToolResult], li
     write_programs(bench)
     noted = {"plain": 0, "ignores TERM": 0, "children that ignore TERM": 2}.get(name, 1)
     task = asyncio.ensure_future(bench.run("shell", command=f"echo $$ > leader; {TREES[name]}"))
-    leader = [int(line) for line in await until(bench.root / "leader")]
+    leader = [int(line) for line in await lines_of_file(bench.root / "leader")]
     return task, leader + (await pids_of(bench.root / "pids", noted) if noted else [])
 
 
@@ -273,7 +275,7 @@ async def test_commands_side_by_side_do_not_touch_each_other(bench: Bench) -> No
     victim = asyncio.ensure_future(bench.run("shell", command=f"{PYTHON} stubborn.py & wait"))
     await pids_of(bench.root / "pids", 1)
     other = asyncio.ensure_future(bench.run("shell", command="echo on > on; while [ ! -e go ]; do :; done; echo fine"))
-    await until(bench.root / "on")
+    await lines_of_file(bench.root / "on")
     victim.cancel()
     with pytest.raises(asyncio.CancelledError):
         await victim
