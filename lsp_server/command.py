@@ -9,7 +9,6 @@ import logging.handlers
 import os
 import secrets
 import signal
-import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,8 @@ from agent_core.clock import SystemClock
 from agent_core.collector import calm_collector
 from agent_core.config import state_dir
 from agent_core.errors import UsageError
+from agent_core.telemetry.log_lines import CleanFormatter, handler_to_stderr
+from agent_core.telemetry.screen import say
 from lsp_server.process import Process
 from lsp_server.transport.stdio import serve_stdio
 from lsp_server.transport.tcp import check_loopback, listening_tcp, split_address
@@ -126,7 +127,7 @@ def _signalled(*, hang_up_ends: bool) -> asyncio.Future[int]:
 def _say_ready(ready_file: Path | None, facts: Mapping[str, object]) -> None:
     """The file holds the token, so only its owner may read it. Without a file the facts go to standard error, once."""
     if ready_file is None:
-        print(f"loopline: {json.dumps(facts)}", file=sys.stderr, flush=True)  # noqa: T201
+        say(f"loopline: {json.dumps(facts)}")
         return
     temporary = ready_file.with_name(f".{ready_file.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -140,8 +141,8 @@ def _log_to(env: Mapping[str, str], *, to_stderr: bool) -> None:
     pygls writes bodies at every level, so it writes nothing."""
     root = logging.getLogger()
     root.setLevel(logging.INFO)
-    form = logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if to_stderr else []
+    form = CleanFormatter()
+    handlers: list[logging.Handler] = [handler_to_stderr()] if to_stderr else []
     folder = state_dir(env) / "logs"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from agent_core.agent.approvals.pending import Answer, PendingApprovals
-from agent_core.agent.approvals.policy import shown, subject_of, targets_of
+from agent_core.agent.approvals.policy import subject_of, targets_of
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.terms import Terms
@@ -138,7 +138,7 @@ class ToolRunner:
             approval_id=new_id("appr"),
             kind=kind,
             name=call.name,
-            subject=shown(call.name, subject),
+            subject=subject,
             rule=verdict.rule,
             always=verdict.always,
             opened=rfc3339(self._clock.wall_ns()),

@@ -7,6 +7,7 @@ run.py        `run`: a session on a terminal or as JSON lines, and its exit code
 interrupts.py what a signal does to a run
 demo.py       `demo`: the same on the sample, twice
 serve.py      `serve`: options of the Responses service
+console.py    the console commands print on: everything on it is cleaned, nothing is markup
 terminal.py   how a session looks in a terminal
 jsonl.py      the same as JSON lines
 table.py      the table of calls at the end

@@ -11,6 +11,7 @@ import typer
 
 from agent_core.cli import manage, plugins
 from agent_core.errors import LooplineError
+from agent_core.telemetry.screen import guard_streams, put, say
 
 app = typer.Typer(
     name="loopline",
@@ -34,12 +35,13 @@ plugins.register(app)
 
 def run_app() -> None:
     """Run the command line; every error of ours becomes one line, a hint and its exit code."""
+    guard_streams()
     try:
         app()
     except LooplineError as error:
-        print(f"loopline: {error.message}", file=sys.stderr)  # noqa: T201
+        say(f"loopline: {error.message}")
         if error.hint:
-            print(f"  hint: {error.hint}", file=sys.stderr)  # noqa: T201
+            say(f"  hint: {error.hint}")
         sys.exit(error.exit_code)
 
 
@@ -212,14 +214,14 @@ def bench(
     if quick:
         os.environ[scale.QUICK] = "1"
 
-    run_suite(out, tuple(only or ()), lambda line: typer.echo(line, err=True))
+    run_suite(out, tuple(only or ()), say)
 
 
 def _version(value: bool) -> None:
     if value:
         from agent_core import __version__
 
-        typer.echo(f"loopline {__version__}")
+        put(f"loopline {__version__}")
         raise typer.Exit
 
 

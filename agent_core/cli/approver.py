@@ -17,10 +17,10 @@ _ANSWERS: dict[str, Decision] = {"y": "allow", "yes": "allow", "a": "always", "a
 
 def approver_for(console: Console) -> Approver:
     """The terminal's approver if a person can type here, else `nobody`."""
-    return _Terminal(console) if sys.stdin.isatty() and console.is_terminal else nobody
+    return TerminalApprover(console) if sys.stdin.isatty() and console.is_terminal else nobody
 
 
-class _Terminal:
+class TerminalApprover:
     """Asks one question at a time."""
 
     def __init__(self, console: Console) -> None:
@@ -31,7 +31,7 @@ class _Terminal:
         async with self._turn:
             asked = Text(f"? run {approval.name}: ", style="yellow")
             asked.append(visible(approval.subject), style="bold")
-            self._console.print(asked, soft_wrap=True, highlight=False)
+            self._console.print(asked, soft_wrap=True)
             self._console.print(Text("  [y]es  [a]lways  [N]o "), end="")
             answer = await _line()
         return _ANSWERS.get(answer.strip().lower(), "deny")

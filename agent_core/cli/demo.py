@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from agent_core.cli.console import CleanConsole, make_console
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.run import Report, RunOptions, perform, show
-from agent_core.cli.terminal import Terminal, make_console
+from agent_core.cli.terminal import Terminal
 from agent_core.demo.sample import TASK, Verdict, copy_to, run_tests
 from agent_core.telemetry.display import duration, number, size
 from agent_core.telemetry.rollup.rows import CallRow
@@ -50,28 +51,27 @@ def _terminal(first: Path, second: Path) -> int:
         socket = asyncio.run(_leg(first, "websocket", terminal, console))
         terminal.close()
         show(console, socket.report)
-        console.print(_judged(socket), highlight=False)
+        console.print(_judged(socket))
         if not socket.ok:
             return socket.report.exit_code or 1
         console.print(Text("\nthe same task over HTTP, in full each time", style="bold"))
         http = asyncio.run(_leg(second, "http", terminal, console))
     finally:
         terminal.close()
-    console.print(_judged(http), highlight=False)
+    console.print(_judged(http))
     console.print()
     console.print(comparison((socket, http)))
     console.print(
         f"figures of `repair`: {LABEL}, on loopback. Overhead is what is not the engine's own time. Over HTTP, on a "
         "connection kept alive, the engine has no state and plans anew from the history: that is in ttft.",
         style="dim",
-        highlight=False,
     )
     return 0 if http.ok else http.report.exit_code or 1
 
 
 def _json(first: Path, second: Path) -> int:
     lines = JsonLines()
-    quiet = Console(stderr=True, quiet=True)
+    quiet = CleanConsole(stderr=True, quiet=True)
     legs = [asyncio.run(_leg(first, "websocket", lines, quiet)), asyncio.run(_leg(second, "http", lines, quiet))]
     for leg in legs:
         lines.write({"type": "leg", "transport": leg.transport, "tests_passed": leg.verdict.passed,

@@ -15,8 +15,8 @@ import msgspec
 from rich.text import Text
 
 from agent_core import __version__, launch
+from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock
 from agent_core.config import config_dir, load, runtime_dir, state_dir
 from agent_core.errors import LooplineError
@@ -53,9 +53,9 @@ def run_doctor(*, json: bool) -> int:
         for finding in findings:
             mark, style = marks[finding.state]
             line = Text(f"{mark} ", style=style).append(f"{finding.name:<22}{finding.detail}", style="default")
-            console.print(line, highlight=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
             if finding.remedy:
-                console.print(f"  {'':<22}{finding.remedy}", style="dim", highlight=False, soft_wrap=True)
+                console.print(f"  {'':<22}{finding.remedy}", style="dim", soft_wrap=True)
     return 1 if any(finding.state == "bad" for finding in findings) else 0
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, BinaryIO
 
+from agent_core.telemetry.screen import write_json
 from agent_core.text import to_json
 from agent_core.turns.events import TurnEvent
 
@@ -13,7 +13,7 @@ class JsonLines:
     """An observer that writes each event as it comes."""
 
     def __init__(self, stream: BinaryIO | None = None) -> None:
-        self._stream = stream or sys.stdout.buffer
+        self._stream = stream
 
     def __call__(self, event: TurnEvent) -> None:
         self.write(event)
@@ -21,7 +21,6 @@ class JsonLines:
     def write(self, value: Any) -> None:
         """Write one object as one line; a reader that went away is no error of the run."""
         try:
-            self._stream.write(to_json(value) + b"\n")
-            self._stream.flush()
+            write_json(to_json(value), self._stream)
         except BrokenPipeError:
             return

@@ -6,16 +6,17 @@ import getpass
 import os
 import sys
 
-from agent_core.cli.terminal import make_console
+from agent_core.cli.console import make_console
 from agent_core.config import load
 from agent_core.errors import UsageError
 from agent_core.keys import DEFAULT_URLS, Keys
+from agent_core.telemetry.display import clean
 
 
 def read_secret(what: str) -> str:
     """One line from standard input; on a terminal it is asked for without echo."""
     if sys.stdin.isatty():
-        return getpass.getpass(f"{what}: ")
+        return getpass.getpass(clean(f"{what}: "))
     return sys.stdin.readline()
 
 
@@ -27,7 +28,7 @@ def set_key(provider: str, base_url: str | None) -> None:
         base_url = load(env=env).settings.base_url
     keys.set(provider, read_secret(f"key of {provider}"), base_url)
     text = f"The key of {provider} is kept in {keys.where}{_bound(keys, provider)}."
-    make_console().print(text, highlight=False, soft_wrap=True)
+    make_console().print(text, soft_wrap=True)
 
 
 def show_key(provider: str) -> int:
@@ -35,10 +36,10 @@ def show_key(provider: str) -> int:
     source = keys.source(provider)
     console = make_console()
     if source is None:
-        console.print(f"No key of {provider} is set: `loopline auth set {provider}`", highlight=False)
+        console.print(f"No key of {provider} is set: `loopline auth set {provider}`")
         return 1
     bound = "" if source.startswith("variable ") else _bound(keys, provider)
-    console.print(f"The key of {provider} comes from {source}{bound}.", highlight=False, soft_wrap=True)
+    console.print(f"The key of {provider} comes from {source}{bound}.", soft_wrap=True)
     return 0
 
 

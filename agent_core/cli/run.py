@@ -15,10 +15,11 @@ from rich.text import Text
 from agent_core.agent.approvals.policy import Approver
 from agent_core.agent.turn import Outcome
 from agent_core.cli.approver import approver_for
+from agent_core.cli.console import CleanConsole, make_console
 from agent_core.cli.interrupts import Cancelled
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table, suspect_note
-from agent_core.cli.terminal import Terminal, diff_text, make_console
+from agent_core.cli.terminal import Terminal, diff_text
 from agent_core.config import state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.control.messages import ControlError
@@ -82,7 +83,7 @@ def run_task(options: RunOptions) -> int:
     options = msgspec.structs.replace(options, task=task)
     if options.json:
         lines = JsonLines()
-        report = asyncio.run(perform(options, lines, Console(stderr=True, quiet=True)))
+        report = asyncio.run(perform(options, lines, CleanConsole(stderr=True, quiet=True)))
         lines.write(report.summary())
     else:
         console = make_console()
@@ -168,16 +169,16 @@ def show(console: Console, report: Report) -> None:
     if report.changes:
         console.print()
         for change in report.changes:
-            console.print(diff_text(change.diff), soft_wrap=True, highlight=False)
+            console.print(diff_text(change.diff), soft_wrap=True)
     console.print()
-    console.print(_verdict(report), soft_wrap=True, highlight=False)
+    console.print(_verdict(report), soft_wrap=True)
     rows = report.rollup.call_rows()
     if rows:
         console.print()
         console.print(call_table(rows, console.width))
-        console.print(_totals(report), style="dim", highlight=False)
+        console.print(_totals(report), style="dim")
         if note := suspect_note(rows):
-            console.print(note, style="yellow", highlight=False)
+            console.print(note, style="yellow")
 
 
 def _verdict(report: Report) -> Text:

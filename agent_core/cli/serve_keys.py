@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import stat
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 
 from agent_core.errors import ConfigError
 from agent_core.responses_server.settings import ApiKey, KeyLimits
+from agent_core.telemetry.screen import say
 
 ONE_KEY: Final = "LOOPLINE_API_KEY"
 """Variable with a key; it goes by the name `default`."""
@@ -44,7 +44,7 @@ def read_keys(given: str | None, file: Path | None, env: Mapping[str, str], limi
         keys += _of_file(file, limits)
     if not keys:
         fresh = secrets.token_urlsafe(32)
-        print(f"loopline: clients send this key: {fresh}", file=sys.stderr)  # noqa: T201
+        say(f"loopline: clients send this key: {fresh}")
         keys.append(ApiKey(DEFAULT_NAME, fresh))
     return tuple(keys)
 
@@ -71,7 +71,7 @@ def _of_file(path: Path, limits: KeyLimits) -> list[ApiKey]:
         raise ConfigError(str(path), "", "valid TOML in UTF-8: a table [NAME] with key or sha256") from None
     keys = [_of_table(str(path), name, table, limits) for name, table in tables.items()]
     if mode & (stat.S_IRGRP | stat.S_IROTH) and any(key.key for key in keys):
-        print(f"loopline: {path}: others can read these keys; chmod 600, or give sha256", file=sys.stderr)  # noqa: T201
+        say(f"loopline: {path}: others can read these keys; chmod 600, or give sha256")
     return keys
 
 

@@ -9,8 +9,8 @@ from rich.table import Table
 
 from agent_core.agent.archive import Archive, Entry
 from agent_core.agent.calls import calls_of, text_of
+from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock, rfc3339
 from agent_core.config import state_dir
 from agent_core.telemetry.display import UNKNOWN, clean, one_line
@@ -46,18 +46,18 @@ def show_session(session: str) -> None:
     history = _archive().load(session)
     console = make_console()
     for note in history.told():
-        console.print(f"! {clean(note)}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"! {clean(note)}", soft_wrap=True)
     for raw in history.items.raw(0):
         item = msgspec.json.decode(raw)
         kind = item.get("type", "")
         if kind == "message" and item.get("role") != "assistant":
             parts = item.get("content")
             text = parts if isinstance(parts, str) else "".join(part.get("text", "") for part in parts or ())
-            console.print(f"▸ {item.get('role')}: {clean(text)}", markup=False, highlight=False, soft_wrap=True)
+            console.print(f"▸ {item.get('role')}: {clean(text)}", soft_wrap=True)
         elif kind == "message":
-            console.print(clean(text_of([raw])), markup=False, highlight=False, soft_wrap=True)
+            console.print(clean(text_of([raw])), soft_wrap=True)
         elif calls := calls_of([raw]):
-            console.print(f"● {calls[0].name} {one_line(calls[0].arguments, 100)}", markup=False, highlight=False)
+            console.print(f"● {one_line(calls[0].name, 60)} {one_line(calls[0].arguments, 100)}")
 
 
 def rename_session(session: str, title: str) -> None:
@@ -65,7 +65,7 @@ def rename_session(session: str, title: str) -> None:
 
 
 def fork_session(session: str) -> None:
-    make_console().print(_archive().fork(session, rfc3339(SystemClock().wall_ns())), highlight=False)
+    make_console().print(_archive().fork(session, rfc3339(SystemClock().wall_ns())))
 
 
 def delete_session(session: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.table import Table
 
+from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
-from agent_core.cli.terminal import make_console
 from agent_core.config import SETTINGS, keep_setting, load
 from agent_core.errors import ConfigError, UsageError
 from agent_core.telemetry.display import UNKNOWN, clean
@@ -38,7 +38,7 @@ def show_config(workspace: Path, *, json: bool) -> None:
         table.add_row(setting.key, clean(shown), clean(origin.where or origin.layer), setting.doc)
     console.print(table)
     for key, path in loaded.ignored:
-        console.print(f"ignored: `{key}` in {path}; a workspace may not set it", highlight=False, soft_wrap=True)
+        console.print(f"ignored: `{key}` in {path}; a workspace may not set it", soft_wrap=True)
 
 
 def _servers(tables: Mapping[str, Any]) -> dict[str, str]:
@@ -54,7 +54,9 @@ def _servers(tables: Mapping[str, Any]) -> dict[str, str]:
 def trust_folder(folder: Path) -> None:
     if not folder.is_dir():
         raise UsageError(f"no such folder: {folder}")
+    if not str(folder.resolve()).isprintable():
+        raise UsageError(f"the name of {folder} has characters that are no text", hint="rename the folder first")
     env = os.environ
     trusted = load(env=env).settings.trusted
     keep_setting(env, "trusted", tuple(dict.fromkeys((*trusted, str(folder.resolve())))))
-    make_console().print(f"{folder.resolve()} is trusted.", highlight=False, soft_wrap=True)
+    make_console().print(f"{folder.resolve()} is trusted.", soft_wrap=True)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from agent_core.cli.console import make_console
 from agent_core.cli.keys import read_secret
-from agent_core.cli.terminal import make_console
 from agent_core.clock import SystemClock
 from agent_core.config import keep_setting, load, state_dir
 from agent_core.errors import UsageError
@@ -17,20 +16,21 @@ from agent_core.telemetry.export.files import export
 from agent_core.telemetry.hub.hub_client import HubClient, Outcome, shown_url
 from agent_core.telemetry.hub.losses import read_losses
 from agent_core.telemetry.hub.shipper import losses_path
+from agent_core.telemetry.screen import say, standard_output
 
 
 def export_events(
     *, format: str, since: str | None, session: str | None, model: str | None, output: Path | None
 ) -> None:
     try:
-        with output.open("wb") if output is not None else nullcontext(sys.stdout.buffer) as out:
+        with output.open("wb") if output is not None else nullcontext(standard_output()) as out:
             now_ns = SystemClock().wall_ns()
             states = state_dir(os.environ)
             done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)
     except OSError as error:
         raise UsageError(f"cannot write {output or 'to standard output'}: {error.strerror}") from None
     for line in (*done.notices, f"{done.events} events"):
-        print(line, file=sys.stderr)  # noqa: T201
+        say(line)
 
 
 def join_hub(url: str) -> None:
@@ -40,7 +40,7 @@ def join_hub(url: str) -> None:
     keys = Keys(env)
     keys.set("hub", read_secret(f"token of {url}"), url)
     keep_setting(env, "hub.url", url.rstrip("/"))
-    make_console().print(f"Joined {url}. The token is kept in {keys.where}.", highlight=False, soft_wrap=True)
+    make_console().print(f"Joined {url}. The token is kept in {keys.where}.", soft_wrap=True)
 
 
 def leave_hub() -> None:
@@ -57,7 +57,7 @@ def hub_state() -> int:
     token = Keys(env).get("hub", url) if url else None
     console = make_console()
     if not url or not token:
-        console.print("No hub is joined: loopline hub join URL", highlight=False)
+        console.print("No hub is joined: loopline hub join URL")
         return 2
     client = HubClient(url, token)
     try:
@@ -66,9 +66,9 @@ def hub_state() -> int:
         client.close()
     reached = answer.outcome is Outcome.ACKED
     words = "takes our token" if reached else f"does not take what we push: {answer.detail}"
-    console.print(f"{shown_url(url)} {words}", highlight=False, soft_wrap=True)
+    console.print(f"{shown_url(url)} {words}", soft_wrap=True)
     losses = read_losses(losses_path(state_dir(env), url))
     if losses.count:
         lost = f"It did not keep {losses.count} events ({losses.refused} refused, {losses.late} late): {losses.reason}"
-        console.print(lost, highlight=False, soft_wrap=True, markup=False)
+        console.print(lost, soft_wrap=True)
     return 0 if reached else 1

@@ -47,14 +47,14 @@ class Terminal:
         match event:
             case SessionOpened(model=model, endpoint=endpoint, note=note):
                 named = f"{model} ({note})" if note else model
-                self._print(Text(f"loopline · {named} · {endpoint}", style="bold"))
+                self._print(Text(f"loopline · {one_line(named, 200)} · {one_line(endpoint, 200)}", style="bold"))
             case TurnBegan(task=task):
                 self._print(Text(f"▸ {one_line(task, 200)}"))
                 self._busy("thinking")
             case InputTaken(text=text, fate=fate):
                 self._print(Text(f"▸ {one_line(text, 200)}  ({fate})"))
             case TextDone(text=text):
-                self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)), highlight=False)
+                self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)))
             case ToolBegan(name=name, arguments=arguments):
                 self._busy(f"{name} {_subject(arguments)}")
             case ToolOutput(line=line):
@@ -75,7 +75,7 @@ class Terminal:
 
     def _tool(self, ended: ToolEnded) -> None:
         line = Text("● ", style=_TOOL_STYLE[ended.status])
-        line.append(f"{ended.name:<10} ", style="default")
+        line.append(f"{one_line(ended.name, 60):<10} ", style="default")
         line.append(f"{one_line(_subject(ended.arguments), 44):<44} ", style="default")
         summary = ended.summary or (one_line(ended.output, 60) if ended.status != "ok" else "")
         line.append(one_line(summary, 60), style="default" if ended.status == "ok" else _TOOL_STYLE[ended.status])
@@ -85,7 +85,7 @@ class Terminal:
             self._print(row)
 
     def _print(self, text: Text) -> None:
-        self._console.print(text, soft_wrap=True, highlight=False)
+        self._console.print(text, soft_wrap=True)
 
     def _busy(self, what: str) -> None:
         if not self._console.is_terminal:
@@ -105,12 +105,6 @@ class Terminal:
     def close(self) -> None:
         """Give the terminal back: no status line, cursor shown."""
         self._idle()
-
-
-def make_console() -> Console:
-    """Standard output; where it is no terminal, lines may be as long as the table needs."""
-    console = Console()
-    return console if console.is_terminal else Console(width=max(console.width, 120))
 
 
 def diff_text(diff: str) -> Text:

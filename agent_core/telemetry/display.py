@@ -14,10 +14,18 @@ UNKNOWN = "–"
 SUSPECT = "(?)"
 """Behind a figure that is shown as it was reported, though it cannot be right."""
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]P_^X][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~]?)")
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-"""C0 and C1 without newline and tab, and the marks that turn the direction of text around."""
-_HIDDEN = frozenset("\u200b\u200c\u200d\u2060\u00ad")
+_ESCAPES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""C0 and C1 without newline and tab, the marks that turn the direction of text around, and what has no width. What
+joins letters (U+200C, U+200D) stays: scripts and emoji need it."""
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_HIDDEN = frozenset("\u200b\u200c\u200d\u2060\u00ad\u3164\uffa0\u115f\u1160")
 """Printable by name, yet nothing to see."""
 
 REUSE_WORDS = {
@@ -42,8 +50,28 @@ STAGE_WORDS = {
 
 
 def clean(text: str) -> str:
-    """`text` without escape sequences, control characters and direction marks; newlines and tabs stay."""
-    return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
+    """`text` without escape sequences, control characters and direction marks; newlines and tabs stay. Halves of
+    characters, as names of files can hold, become U+FFFD."""
+    if text.isprintable():
+        return text
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n"))))
+
+
+def escaped_json(line: str) -> str:
+    """A text of JSON with the same meaning that a terminal may show: what `clean` removes is escaped (`\\u009b`)."""
+    if line.isascii() and "\x7f" not in line:
+        return line
+    return _CONTROLS.sub(lambda match: _json_escape(match.group()), line)
+
+
+def _json_escape(char: str) -> str:
+    if char in "\r\x1e":  # between values, never inside a string of JSON
+        return char
+    return "".join(f"\\u{int.from_bytes(pair, 'big'):04x}" for pair in _pairs(char.encode("utf-16-be")))
+
+
+def _pairs(data: bytes) -> list[bytes]:
+    return [data[at : at + 2] for at in range(0, len(data), 2)]
 
 
 def one_line(text: str, limit: int = 400) -> str:

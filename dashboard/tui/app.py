@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
 from textual.worker import Worker
 
@@ -28,6 +29,7 @@ from dashboard.tui.keys import KEYS, MOVING
 from dashboard.tui.screens.main import MainScreen
 from dashboard.tui.screens.overlays import ApprovalQuestion, CancelQuestion, CompareSheet, HelpSheet
 from dashboard.tui.subjects import Subject
+from dashboard.widgets.clean import CLEAN
 from dashboard.widgets.palette import CYCLE, DARK, THEMES
 from dashboard.widgets.spans import Row, text_of
 
@@ -72,6 +74,10 @@ class Dashboard(App[int]):
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = DARK
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """What every widget draws passes them, last of all our own."""
+        return (*super().get_line_filters(), CLEAN)
 
     def get_default_screen(self) -> Screen[Any]:
         return MainScreen(self.desk, self, flush_by_hand=self._by_hand)

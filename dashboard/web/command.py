@@ -11,6 +11,8 @@ from pathlib import Path
 from agent_core import __version__, launch
 from agent_core.clock import SystemClock
 from agent_core.config import state_dir
+from agent_core.telemetry.log_lines import handler_to_stderr
+from agent_core.telemetry.screen import put, say
 from dashboard.hub.people import auth
 from dashboard.hub.store.port import store_folder
 from dashboard.hub.store.sqlite_people import SqlitePeople
@@ -41,11 +43,11 @@ def web_command(
     )  # fmt: skip
 
     def announce(running: Running) -> None:
-        _say(f"loopline web: {running.url}")
+        say(f"loopline web: {running.url}")
         if sys.stderr.isatty():
-            _say(f"  this link signs you in, once: {running.link}")
+            say(f"  this link signs you in, once: {running.link}")
         if not running.parts.site.loopback and public_url is None and host in ("", "0.0.0.0", "::"):
-            _say("  others are refused until --public-url says how they reach it")
+            say("  others are refused until --public-url says how they reach it")
         if open_browser:
             launch.browse(running.link)
 
@@ -57,7 +59,7 @@ def token_add(name: str, *, role: str = "viewer", team: str, store: str | None =
     """Make a token and print it on stdout, this once. Raises UsageError for names, roles and teams that can't be."""
     people = _people(store)
     try:
-        print(auth.add_token(people, SystemClock(), name, role, team))  # noqa: T201
+        put(auth.add_token(people, SystemClock(), name, role, team))
     finally:
         people.close()
     return 0
@@ -73,9 +75,9 @@ def token_list(*, store: str | None = None) -> int:
     for token in tokens:
         made = fmt.date_and_time(token.created_us * 1000)
         state = "revoked" if token.revoked_us is not None else "valid"
-        print(f"{token.name:<24} {token.role:<9} {token.team:<16} {made}  {state}")  # noqa: T201
+        put(f"{token.name:<24} {token.role:<9} {token.team:<16} {made}  {state}")
     if not tokens:
-        _say("no tokens yet; make one with: loopline web token add NAME --role viewer --team TEAM")
+        say("no tokens yet; make one with: loopline web token add NAME --role viewer --team TEAM")
     return 0
 
 
@@ -95,8 +97,6 @@ def _people(store: str | None) -> SqlitePeople:
 
 def _log_to_stderr() -> None:
     """Warnings and errors of ours, one a line; requests that are refused are among them."""
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr)  # noqa: T201
+    root = logging.getLogger()
+    root.setLevel(logging.WARNING)
+    root.addHandler(handler_to_stderr())

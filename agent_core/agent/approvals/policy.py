@@ -46,9 +46,6 @@ KINDS: Mapping[Kind, Approve] = {
     "mcp": "ask",
     "mcp_read": "auto",
 }
-MAX_SHOWN = 2_000
-"""Characters of a foreign tool's arguments that a person is shown."""
-
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(.+?)\s*$", re.MULTILINE)
 
 
@@ -96,13 +93,6 @@ def targets_of(name: str, arguments: Mapping[str, Any]) -> list[str]:
     except ToolError:
         return []
     return [path for section in sections for path in (section.path, section.move_to) if path is not None]
-
-
-def shown(name: str, subject: str) -> str:
-    """The subject as a person is asked; of a foreign tool's arguments only so much as can be read."""
-    if server_of(name) is None or len(subject) <= MAX_SHOWN:
-        return subject
-    return f"{subject[:MAX_SHOWN]}… ({len(subject):,} characters)"
 
 
 def _anywhere(path: str) -> bool:

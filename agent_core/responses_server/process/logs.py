@@ -18,6 +18,7 @@ import msgspec
 
 from agent_core.clock import rfc3339
 from agent_core.responses_server.settings import LogFormat, LogLevel
+from agent_core.telemetry.display import clean, escaped_json
 
 MAX_WAITING = 10_000
 """Lines that wait to be written; beyond them lines are dropped."""
@@ -27,7 +28,7 @@ class JsonLines(logging.Formatter):
     """`{"time", "level", "logger", "event", …fields}`; fields that are None are left out."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return msgspec.json.encode(_entry(record)).decode()
+        return escaped_json(msgspec.json.encode(_entry(record)).decode())
 
 
 class TextLines(logging.Formatter):
@@ -37,7 +38,7 @@ class TextLines(logging.Formatter):
         entry = _entry(record)
         head = " ".join((entry.pop("time"), entry.pop("level"), entry.pop("event").replace("\n", "\\n")))
         entry.pop("logger")
-        return " ".join([head, *(f"{name}={_short(value)}" for name, value in entry.items())])
+        return clean(" ".join([head, *(f"{name}={_short(value)}" for name, value in entry.items())]))
 
 
 def _entry(record: logging.LogRecord) -> dict[str, Any]:

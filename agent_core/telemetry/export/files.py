@@ -16,6 +16,7 @@ import msgspec
 from agent_core.clock import rfc3339
 from agent_core.errors import UsageError
 from agent_core.telemetry.codec import encode_event
+from agent_core.telemetry.display import clean, escaped_json
 from agent_core.telemetry.events import (
     CallCompleted,
     CallFirstDelta,
@@ -99,7 +100,7 @@ def write_ndjson(stream: Iterator[Event], out: BinaryIO) -> int:
     `suspect`."""
     count = 0
     for event in stream:
-        out.write(_marked(event) + b"\n")
+        out.write(escaped_json(_marked(event).decode()).encode() + b"\n")
         count += 1
     return count
 
@@ -198,7 +199,8 @@ def safe_cell(value: Cell) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        text = clean(value)
+        return f"'{text}" if value.startswith(_FORMULA) or text.lstrip().startswith(_FORMULA) else text
     return repr(value)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -187,3 +188,28 @@ async def test_the_words_of_a_question_hide_nothing(client: LspClient) -> None:
 async def test_an_unknown_decision_is_refused(client: LspClient) -> None:
     with pytest.raises(RpcError, match="decision"):
         await client.command("loopline.approval.answer", {"approvalId": "x", "decision": "maybe"})
+
+
+@pytest.mark.parametrize("shows", [True, False])
+async def test_what_is_too_long_for_a_dialog_is_shown_whole_before_it_can_be_allowed(
+    client: LspClient, root: Path, shows: bool
+) -> None:
+    command = f"echo {'x' * 2000} \x1b[1m > ran.txt; true the end"
+    documents: list[Path] = []
+    texts: list[str] = []
+
+    async def show(params: Json) -> Json:
+        path = Path(unquote(urlsplit(params["uri"]).path))
+        if path.name.startswith("loopline-approval-"):
+            documents.append(path)
+            texts.append(path.read_text())
+        return {"success": shows}
+
+    client.handlers["window/showDocument"] = show
+    prompts = Prompts(client, "Show all of it", "Allow")
+    await client.turn(steps({"call": "shell", "args": {"command": command}}, {"text": "end"}))
+    offered = [[action["title"] for action in asked["actions"]] for asked in prompts.asked]
+    assert offered[0] == ["Show all of it", "Deny"] and "xxx" not in prompts.asked[0]["message"]
+    assert texts == [command.replace("\x1b", "\\x1b") + "\n"] and not documents[0].exists()
+    assert offered[1][0] == ("Allow" if shows else "Deny")
+    assert (root / "ran.txt").exists() is shows  # an answer that was not offered allows nothing

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent_core.agent.approvals.command_line import command_line_of
 from agent_core.agent.approvals.grammar import MAX_CHARACTERS
 from agent_core.agent.approvals.grants import Grants
-from agent_core.agent.approvals.policy import Policy, shown, subject_of
+from agent_core.agent.approvals.policy import Policy, subject_of
 from agent_core.agent.approvals.reading import read_shell
 from agent_core.config import Approve
 from agent_core.tools.port import Kind
@@ -46,10 +46,9 @@ def test_always_for_a_foreign_tool_holds_for_that_tool_whatever_its_arguments() 
     assert rules.decide("mcp", "mcp__git2__add", '{"files":["a"]}').outcome == "ask"
 
 
-def test_a_person_sees_a_foreign_tools_arguments_and_rules_see_all_of_them() -> None:
+def test_a_person_and_rules_see_all_of_a_foreign_tools_arguments() -> None:
     subject = subject_of("mcp__x__y", {"command": "ls", "text": "a" * 5_000 + " secret"})
     assert subject.startswith('{"command":"ls"') and subject.endswith('secret"}')
-    assert len(shown("mcp__x__y", subject)) < 2_100 and shown("shell", subject) == subject
     assert Policy("auto", ("*secret*",)).decide("mcp", "mcp__x__y", subject).outcome == "deny"
 
 

@@ -124,7 +124,7 @@ def test_text_is_no_formula(tmp_path: Path, text: str) -> None:
     scene.emit(ev.ConnectionFallback(cause=text))
     sink.close(10)
     (shown,) = table(tmp_path)
-    assert shown["cause"] == f"'{text}"
+    assert shown["cause"] == f"'{text}".replace("\r", "")  # control characters are taken out besides
 
 
 def test_commas_quotes_and_newlines_survive(tmp_path: Path) -> None:
