@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sys
+import termios
 
 from rich.console import Console
 from rich.text import Text
@@ -32,24 +35,37 @@ class TerminalApprover:
             asked = Text(f"? run {approval.name}: ", style="yellow")
             asked.append(visible(approval.subject), style="bold")
             self._console.print(asked, soft_wrap=True)
+            self._console.file.flush()
+            # What was typed until now was no answer to a question that nobody had seen.
+            with contextlib.suppress(termios.error):
+                termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
             self._console.print(Text("  [y]es  [a]lways  [N]o "), end="")
-            answer = await _line()
+            self._console.file.flush()
+            answer = await _line(sys.stdin.fileno())
         return _ANSWERS.get(answer.strip().lower(), "deny")
 
 
-async def _line() -> str:
-    """One line from standard input; cancelling the wait leaves what was typed for the next reader."""
+async def _line(terminal: int) -> str:
+    """One line, read past Python's buffer, which would keep more than a line for the next question. "" at the end of
+    input."""
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    descriptor = sys.stdin.fileno()
+    typed = b""
+    while not typed.endswith((b"\n", b"\r")):
+        ready = loop.create_future()
+        loop.add_reader(terminal, _done, ready)
+        try:
+            await ready
+        finally:
+            loop.remove_reader(terminal)
+        piece = os.read(terminal, 1_000)
+        if not piece:
+            break
+        typed += piece
+    # Several lines in one: only a single one is an answer.
+    lines = typed.decode("utf-8", "replace").splitlines()
+    return lines[0] if len(lines) == 1 else ""
 
-    def readable() -> None:
-        if not ready.done():
-            ready.set_result(None)
 
-    loop.add_reader(descriptor, readable)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(descriptor)
-    return sys.stdin.readline()
+def _done(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)

@@ -180,6 +180,8 @@ class ControlClient:
                 hello = read_message(await reader.readuntil())
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ControlError) as error:
             raise ControlError(f"{self._path}: no control socket of Loopline", code="control_gone") from error
+        if isinstance(hello, Refused):
+            raise ControlError(f"{self._path}: {hello.message}", code=hello.code)
         if not isinstance(hello, Hello) or hello.protocol != PROTOCOL:
             raise ControlError(
                 f"{self._path}: speaks another version",

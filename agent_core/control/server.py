@@ -7,7 +7,7 @@ client that does not read loses updates and is told so; one that does not read f
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import hmac
 import logging
 import os
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ from agent_core.control.messages import (
     refusal,
     request_head,
 )
-from agent_core.control.sockets import clean_stale, listen, peer_uid
+from agent_core.control.sockets import clean_stale, key_file, listen, peer_pid, peer_uid, remove
 from agent_core.errors import LooplineError
 from agent_core.text import to_json
 from agent_core.turns.approval import Decision
@@ -56,6 +56,8 @@ log = logging.getLogger(__name__)
 MAX_CLIENTS = 16
 HANDLER_S = 10.0
 """Longest time a request may take."""
+KEY_S = 5.0
+"""Who has not said the key by then is sent away."""
 WRITE_S = 10.0
 """A client that takes nothing for so long is disconnected."""
 
@@ -88,8 +90,10 @@ class ControlServer:
     Raises `ControlError` on entering if no socket can be made; a host should go on without one then.
     """
 
-    def __init__(self, folder: Path, handlers: Handlers) -> None:
-        self._folder, self._handlers = folder, handlers
+    def __init__(self, folder: Path, handlers: Handlers, refuses: Callable[[int], bool] = lambda pid: False) -> None:
+        """`refuses` says of a process id whether nobody there may come in: commands of our own sessions."""
+        self._folder, self._handlers, self._refuses = folder, handlers, refuses
+        self._key = b""
         self._clients: set[asyncio.Task[None]] = set()
         self._mailboxes: dict[str, set[Mailbox]] = {}
         self._server: asyncio.Server | None = None
@@ -105,11 +109,12 @@ class ControlServer:
     async def __aenter__(self) -> ControlServer:
         clean_stale(self._folder)
         listener, self._path = listen(self._folder)
+        self._key = key_file(self._path).read_bytes()
         try:
             self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=MAX_LINE)
         except BaseException:
             listener.close()
-            self._path.unlink(missing_ok=True)
+            remove(self._path)
             raise
         return self
 
@@ -118,8 +123,7 @@ class ControlServer:
     ) -> None:
         assert self._server is not None
         self._closing = True
-        with contextlib.suppress(OSError):
-            self.path.unlink()
+        remove(self.path)
         self._server.close()
         for task in self._clients:
             task.cancel()
@@ -147,6 +151,12 @@ class ControlServer:
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if peer_uid(writer.get_extra_info("socket")) != os.geteuid():
             raise ControlError("another user")
+        pid = peer_pid(writer.get_extra_info("socket"))
+        if not await self._has_key(reader) or (pid is not None and self._refuses(pid)):
+            writer.write(encode(refusal(None, ControlError("not let in", code="control_refused"))))
+            await asyncio.wait_for(writer.drain(), WRITE_S)
+            writer.close()
+            raise ControlError("without the key, or a command of ours")
         mailbox = Mailbox()
         mailbox.put(encode(Hello(protocol=PROTOCOL, pid=os.getpid())))
         if len(self._clients) > MAX_CLIENTS:
@@ -170,6 +180,15 @@ class ControlServer:
             for task in (writing, reading):
                 if not task.cancelled() and (error := task.exception()) is not None:
                     log.debug("a control client went: %s", type(error).__name__)
+
+    async def _has_key(self, reader: asyncio.StreamReader) -> bool:
+        """Whether the first line is the key."""
+        try:
+            async with asyncio.timeout(KEY_S):
+                line = await reader.readuntil()
+        except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            return False
+        return hmac.compare_digest(line.rstrip(b"\n"), self._key)
 
     async def _read(self, reader: asyncio.StreamReader, mailbox: Mailbox, attached: dict[str, Detach]) -> None:
         while True:

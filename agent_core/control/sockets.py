@@ -1,7 +1,8 @@
 """Where control sockets lie, who may use them, and which are stale.
 
 One socket per hosting process, mode 0600, in a folder of mode 0700 that belongs to the user. A socket gets its name
-only once it listens, so one that refuses connections belongs to a process that is gone.
+only once it listens, so one that refuses connections belongs to a process that is gone. Who connects says a key first,
+which is in a file beside the socket: a command in a sandbox may find a socket's name, but not read that file.
 """
 
 from __future__ import annotations
@@ -44,17 +45,22 @@ def listen(folder: Path) -> tuple[socket.socket, Path]:
     make_private_dir(folder)
     path = folder / f"{os.getpid()}-{secrets.token_hex(4)}.sock"
     private = path.with_suffix(".new")
+    key = key_file(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         with _short(private) as address:
             listener.bind(address)
         private.chmod(0o600)
+        handle = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_hex(32))
         listener.listen(16)
         listener.setblocking(False)
         private.rename(path)
     except OSError as error:
         listener.close()
         private.unlink(missing_ok=True)
+        key.unlink(missing_ok=True)
         raise ControlError(f"{folder}: no control socket can be made ({error.strerror or error})") from error
     return listener, path
 
@@ -70,6 +76,7 @@ def dial(path: Path, timeout_s: float = 1.0) -> socket.socket:
             dialled.connect(address)
         if peer_uid(dialled) != os.geteuid():
             raise ControlError(f"{path}: belongs to another user")
+        dialled.sendall(key_file(path).read_bytes() + b"\n")
     except OSError as error:
         dialled.close()
         busy = isinstance(error, TimeoutError | BlockingIOError)
@@ -79,6 +86,18 @@ def dial(path: Path, timeout_s: float = 1.0) -> socket.socket:
         raise
     dialled.setblocking(False)
     return dialled
+
+
+def key_file(path: Path) -> Path:
+    """Where the key of the socket at `path` is."""
+    return path.with_suffix(".key")
+
+
+def remove(path: Path) -> None:
+    """A socket and its key; neither need be there."""
+    for each in (path, key_file(path)):
+        with contextlib.suppress(OSError):
+            each.unlink()
 
 
 def list_sockets(folder: Path) -> list[Path]:
@@ -99,14 +118,24 @@ def clean_stale(folder: Path) -> list[Path]:
             with _short(path) as address:
                 probe.connect(address)
         except ConnectionRefusedError:
-            with contextlib.suppress(OSError):
-                path.unlink()
-                removed.append(path)
+            remove(path)
+            removed.append(path)
         except OSError:
             continue
         finally:
             probe.close()
     return removed + _clean_half_made(folder)
+
+
+def peer_pid(connected: socket.socket | TransportSocket) -> int | None:
+    """Process id of the other end when it connected; None where the system does not tell."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    try:
+        return int(struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))[0])
+    except (OSError, struct.error):
+        return None
 
 
 def peer_uid(connected: socket.socket | TransportSocket) -> int | None:

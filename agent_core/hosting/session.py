@@ -44,6 +44,7 @@ from agent_core.telemetry.emitter import Sink
 from agent_core.telemetry.rollup.prices import LIST_PRICES
 from agent_core.text import kept_name
 from agent_core.tools.commands.environment import command_environment
+from agent_core.tools.commands.process_family import of_a_command
 from agent_core.tools.editor.diagnostics import DiagnosticSource
 from agent_core.tools.mcp.server import Place
 from agent_core.tools.mcp.servers import Servers
@@ -241,7 +242,7 @@ async def _offer_control(
 ) -> None:
     """Offer the control socket; a session without one works, and says so once."""
     try:
-        server = await stack.enter_async_context(ControlServer(folder, others.handlers()))
+        server = await stack.enter_async_context(ControlServer(folder, others.handlers(), of_a_command))
     except (ControlError, OSError) as error:
         shared.observers(Notice(severity="warning", text=f"no control socket: {error}"))
         return

@@ -106,6 +106,19 @@ def kill_marked(prefix: str) -> bool:
     return found
 
 
+def of_a_command(pid: int) -> bool:
+    """Whether a process is, or descends from, a command of any session of this user."""
+    table = _table() or {}
+    wanted = f"{MARK}=".encode()
+    seen: set[int] = set()
+    while pid in table and pid not in seen:
+        if any(entry.startswith(wanted) for entry in _environment(pid)):
+            return True
+        seen.add(pid)
+        pid = table[pid].parent
+    return False
+
+
 def command_line(member: Member) -> str:
     """What the process was started as, for people; its number if that can't be read."""
     raw = _read(f"{_PROC}/{member.pid}/cmdline")

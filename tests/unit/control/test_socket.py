@@ -26,10 +26,12 @@ from agent_core.control.messages import (
     read_message,
 )
 from agent_core.control.server import MAX_CLIENTS, ControlServer
-from agent_core.control.sockets import clean_stale, dial, list_sockets, make_private_dir
+from agent_core.control.sockets import clean_stale, dial, key_file, list_sockets, make_private_dir
+from agent_core.tools.commands.process_family import MARK, of_a_command
 from tests.support.control import HandHost
 
 WAIT_S = 10.0
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
@@ -67,6 +69,39 @@ async def test_only_the_user_can_reach_the_socket_and_nothing_stays_behind(folde
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert client.pid == os.getpid()
     assert list(folder.iterdir()) == []
+
+
+async def test_nobody_comes_in_without_the_key(folder: Path) -> None:
+    async with serving(folder, HandHost()) as (server, _):
+        assert key_file(server.path).stat().st_mode & 0o777 == 0o600
+        for sent in (b"", b"\n", b"0" * 64 + b"\n", b'{"type":"list","id":1}\n', key_file(server.path).read_bytes()):
+            with socket.socket(socket.AF_UNIX) as plain:
+                plain.connect(str(server.path))
+                plain.sendall(sent)
+                plain.shutdown(socket.SHUT_WR)
+                plain.setblocking(False)
+                reader, writer = await asyncio.open_unix_connection(sock=plain)
+                answer = await reader.read()
+                writer.transport.abort()
+            assert b"control_refused" in answer and b"hello" not in answer
+
+
+async def test_a_command_of_ours_does_not_come_in_with_the_key_either(folder: Path) -> None:
+    """Also from a child in a session of its own, and where the socket was handed on."""
+    async with asyncio.timeout(WAIT_S), ControlServer(folder, HandHost().handlers(), of_a_command) as server:
+        async with ControlClient(server.path) as client:
+            assert await client.list_sessions() is not None
+        text = (
+            "import asyncio, os; from pathlib import Path; from agent_core.control.client import ControlClient\n"
+            "os.setsid() if os.fork() == 0 else os._exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+            f"asyncio.run(ControlClient(Path({str(server.path)!r})).__aenter__())"
+        )
+        environment = {**os.environ, MARK: "x.1"}
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", text, env=environment, cwd=ROOT, stderr=asyncio.subprocess.PIPE
+        )
+        _, said = await process.communicate()
+        assert b"not let in" in said, said
 
 
 async def test_a_folder_of_others_is_refused_and_an_open_one_is_closed(folder: Path, tmp_path: Path) -> None:
@@ -266,7 +301,7 @@ async def test_a_killed_hosts_socket_is_found_stale_and_removed(folder: Path) ->
     assert await find_hosts(folder) == []
     (folder / "999999999-0badcafe.new").touch()
     async with serving(folder, HandHost()) as (server, _):
-        assert list(folder.iterdir()) == [server.path]
+        assert sorted(folder.iterdir()) == [key_file(server.path), server.path]
 
 
 async def test_hosts_are_found_with_their_sessions(folder: Path) -> None:
