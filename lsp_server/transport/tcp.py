@@ -1,10 +1,13 @@
-"""Serving clients over TCP, on a loopback address only: there is no password. One server object per connection."""
+"""Serving clients over TCP: on a loopback address only, and this user's alone. One server object per connection.
+
+Who connects is looked up in the kernel's table of connections, since editors send no password here."""
 
 from __future__ import annotations
 
 import asyncio
 import ipaddress
 import logging
+import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +15,7 @@ from contextlib import asynccontextmanager
 from agent_core.errors import UsageError
 from lsp_server.process import Process
 from lsp_server.transport.connection import serve_stream
+from lsp_server.transport.tcp_peer import peer_uid
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +51,11 @@ async def listening_tcp(process: Process, host: str, port: int) -> AsyncIterator
         task = asyncio.current_task()
         assert task is not None
         clients.add(task)
+        if peer_uid(writer.get_extra_info("peername")[:2], writer.get_extra_info("sockname")[:2]) != os.geteuid():
+            log.warning("a client was refused: it is not this user's, or the system does not tell; use --stdio or --ws")
+            clients.discard(task)
+            writer.close()
+            return
 
         async def write(batch: list[bytes]) -> None:
             writer.write(b"".join(batch))

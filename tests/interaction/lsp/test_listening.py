@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import stat
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.interaction.lsp.conftest import with_answers
 from tests.support.cli import environment, loopline
 from tests.support.lsp_client import Json, Listening, LspClient, connected_tcp, listening
 from tests.support.lsp_puppet import steps
+from tests.support.parts import lacking
 
 
 @pytest.fixture
@@ -147,3 +149,37 @@ async def test_a_signal_ends_it_in_time(sockets: Listening) -> None:
         os.kill(sockets.process.pid, 15)
         async with asyncio.timeout(1.5):
             assert await sockets.process.wait() == 0
+
+
+def other_user(code: str) -> str:
+    """What a program of another user prints."""
+    python = "/usr/bin/python3"
+    if os.geteuid() != 0 or not os.access(python, os.X_OK):
+        lacking("root")
+    done = subprocess.run(
+        [python, "-c", code], user=65534, group=65534, extra_groups=[], capture_output=True, text=True
+    )
+    return done.stdout + done.stderr
+
+
+async def test_over_tcp_only_this_user_is_let_in(tmp_path: Path) -> None:
+    async with listening("--tcp", environment(tmp_path), tmp_path) as server:
+        async with connected_tcp(server.port) as client:
+            await client.initialize(tmp_path)
+        for address in ("127.0.0.1", "::ffff:127.0.0.1"):
+            code = f"import socket; s = socket.create_connection(({address!r}, {server.port}), 20); s.settimeout(20)\n"
+            body = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{}}}'
+            code += f"s.sendall(b'Content-Length: {len(body)}\\r\\n\\r\\n' + {body.encode()!r})\n"
+            code += "try: print('heard', s.recv(9))\nexcept OSError: print('heard', b'')"
+            assert "heard b''" in await asyncio.to_thread(other_user, code)
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs linux")
+async def test_no_key_stays_in_the_environment_that_other_processes_can_read(tmp_path: Path) -> None:
+    keys = {"OPENAI_API_KEY": "sk-one", "LOOPLINE_UPSTREAM_KEY": "sk-two", "NPM_TOKEN": "three", "PLAIN": "four"}
+    async with listening("--tcp", environment(tmp_path, **keys), tmp_path) as server:
+        shown = Path(f"/proc/{server.process.pid}/environ").read_bytes()
+    assert b"PLAIN=four" in shown and b"OPENAI_API_KEY=\0" in shown
+    assert not any(value in shown for value in (b"sk-one", b"sk-two", b"three"))
+    done = await asyncio.to_thread(loopline, "auth", "status", env=environment(tmp_path, **keys))
+    assert "OPENAI_API_KEY" in done.out, "it is used all the same"
