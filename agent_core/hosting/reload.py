@@ -1,6 +1,8 @@
 """Settings files as they change: read again while a session lives, and applied where that is possible.
 
-A file that can't be used is named with its key, and the settings from before stay in force.
+A file that can't be used is named with its key, and the settings from before stay in force. What a workspace's file
+said about rules holds to the end of the session: the agent could have changed it, so it only ever gets tighter, and a
+person who wants it looser opens a new session.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from agent_core.config import SETTINGS, Loaded, Settings
 from agent_core.errors import ConfigError
@@ -24,6 +28,8 @@ SETTLE_MS: Final = 200
 
 LOOK_EVERY_MS: Final = 1_000
 """How often the files are looked at without being told: not every file system tells."""
+
+_STRICT: Final = ("auto", "ask", "never")
 
 LIVE: Final = frozenset({"approve", "approve_read", "approve_edit", "approve_command", "allow", "deny", "max_calls",
                          "max_minutes", "max_tokens", "max_cost", "max_repeats", "prices", "model"})  # fmt: skip
@@ -134,7 +140,8 @@ class Reloader:
     def reload(self) -> None:
         before = self.loaded.settings
         try:
-            loaded = self._load()
+            fresh = self._load()
+            loaded = held(self.loaded, fresh)
             if loaded.settings != before:
                 self._apply(loaded.settings)
         except ConfigError as error:
@@ -144,8 +151,31 @@ class Reloader:
             return
         self._complaint = ""
         self.loaded = loaded
+        if loaded is not fresh:
+            self._tell("rules that the workspace had set were loosened: they hold to the end of this session", False)
         if changed := _changed(before, loaded.settings):
             self._tell(f"settings changed: {', '.join(changed)}", False)
+
+
+def held(before: Loaded, after: Loaded) -> Loaded:
+    """`after` without what it loosens of rules that a workspace's file had set in `before`."""
+    kept: dict[str, object] = {}
+    for field in ("approve", "approve_read", "approve_edit", "approve_command"):
+        old, new = getattr(before.settings, field), getattr(after.settings, field)
+        if _of_workspace(before, field) and _STRICT.index(new) < _STRICT.index(old):
+            kept[field] = old
+    if _of_workspace(before, "deny") and not set(before.settings.deny) <= set(after.settings.deny):
+        kept["deny"] = tuple(dict.fromkeys((*before.settings.deny, *after.settings.deny)))
+    if not kept:
+        return after
+    origins = {**after.origins, **{field: before.origins[field] for field in kept}}
+    settings = msgspec.structs.replace(after.settings, **kept)
+    return msgspec.structs.replace(after, settings=settings, origins=origins)
+
+
+def _of_workspace(loaded: Loaded, field: str) -> bool:
+    origin = loaded.origins.get(field)
+    return origin is not None and origin.layer == "workspace"
 
 
 def _changed(before: Settings, after: Settings) -> Sequence[str]:

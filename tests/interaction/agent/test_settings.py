@@ -73,6 +73,27 @@ async def test_a_session_takes_over_what_changed_and_keeps_the_last_good_setting
     assert [severity for severity, text in told.texts if "stay in force" in text] == ["error"]
 
 
+async def test_rules_of_a_workspace_only_get_tighter_while_a_session_lives(tmp_path: Path) -> None:
+    """The agent could have changed them."""
+    env = environment(tmp_path / "home")
+    rules = tmp_path / "project" / ".loopline" / "config.toml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text('approve = "never"\ndeny = ["rm *"]\n')
+    told = Told()
+    options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, env=env)
+    async with host_session(options, observer=told) as hosted:
+        policy = hosted.session._parts.terms
+        for text in ('deny = ["ls *"]\n', ""):
+            told.texts.clear()
+            rules.write_text(text)
+            await told.until(lambda text: "hold to the end of this session" in text)
+            assert policy.policy.decide("command", "shell", "rm x").rule == "deny rule 'rm *'"
+            assert policy.policy.decide("command", "shell", "make").rule == "approve=never"
+        assert policy.policy.decide("command", "shell", "ls x").rule == "deny rule 'ls *'", "tighter counts at once"
+    async with host_session(options, observer=told) as hosted:
+        assert hosted.session._parts.terms.policy.decide("command", "shell", "rm x").outcome == "ask"
+
+
 async def test_a_model_that_is_named_while_the_session_lives_counts_from_the_next_turn(tmp_path: Path) -> None:
     env = environment(tmp_path / "home")
     project = tmp_path / "project"
