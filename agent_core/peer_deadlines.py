@@ -20,6 +20,9 @@ LEAST_BYTES_PER_S = 16 * 1024
 READ_S = 60.0
 """How long a peer may take nothing of what waits for it."""
 
+LOOK_AGAIN_S = 1.0
+"""After which a body that is late is looked at again, if it is us who do not read it."""
+
 _TIMED_OUT = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -53,10 +56,10 @@ class StalledReader:
 class TimedHttp(StalledReader, H11Protocol):
     """uvicorn's HTTP protocol with the three limits. A request that does not arrive is answered 408.
 
-    `head_s`, `body_s`: as above. One timer at most; none is set for a request that comes in one piece.
+    `head_s`, `body_s`, `look_again_s`: as above. One timer at most; none is set for a request that comes in one piece.
     """
 
-    head_s, body_s = HEAD_S, BODY_S
+    head_s, body_s, look_again_s = HEAD_S, BODY_S, LOOK_AGAIN_S
     _late: asyncio.TimerHandle | None = None
     _began_s = 0.0
     _body_bytes = 0
@@ -115,7 +118,7 @@ class TimedHttp(StalledReader, H11Protocol):
             due_s = self._began_s + self.body_s + self._body_bytes / LEAST_BYTES_PER_S
             left_s = due_s - self.loop.time()
             if self.flow.read_paused or left_s > 0:
-                self._arm(max(left_s, 1.0))
+                self._arm(max(left_s, self.look_again_s))
                 return
         cycle = self.cycle
         running = cycle is not None and not cycle.response_complete

@@ -28,6 +28,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (peer_deadlines.TimedHttp, CoalescingHttp):
         monkeypatch.setattr(kind, "head_s", SHORT_S)
         monkeypatch.setattr(kind, "body_s", SHORT_S)
+        monkeypatch.setattr(kind, "look_again_s", SHORT_S / 10)
     for reader in (CoalescingHttp, CoalescingProtocol):
         monkeypatch.setattr(reader, "read_s", SHORT_S)
 
@@ -119,9 +120,12 @@ async def test_a_body_that_comes_steadily_may_take_its_time(service_in_a_hurry: 
 @pytest.mark.rule("peers.slow")
 async def test_a_socket_and_a_long_response_may_be_silent_for_longer(service_in_a_hurry: Running) -> None:
     """The limits are of requests that arrive, not of those that are served."""
-    async with connected(service_in_a_hurry) as socket_:
+    async with connected(service_in_a_hurry) as unused, connected(service_in_a_hurry) as socket_:
         await socket_.response(input="go", store=False)
-        await asyncio.sleep(4 * SHORT_S)
+        for connection in (unused.connection, socket_.connection):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(connection.wait_closed(), 5 * SHORT_S)
+        await unused.response(input="go", store=False)
         await socket_.response(input="go", store=False)
     async with http_client(service_in_a_hurry) as client:
         slow = {"model": "scripted:slow", "input": "go", "store": False}
