@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT_S = 100
+TIMEOUT_S = 280
 
 
 def environment(home: Path, **extra: str) -> dict[str, str]:

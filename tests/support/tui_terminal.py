@@ -14,6 +14,7 @@ from pathlib import Path
 from dashboard.state.format import clean
 
 WAIT_S = 60.0
+REDRAW_S = 3.0
 
 
 def clean_environment() -> dict[str, str]:
@@ -29,7 +30,8 @@ class Terminal:
 
     def __init__(self, folder: Path, *command: str) -> None:
         self._main, child = pty.openpty()
-        termios.tcsetwinsize(child, (32, 120))
+        self._rows = 32
+        termios.tcsetwinsize(child, (self._rows, 120))
         places = {f"XDG_{name}": str(folder) for name in ("STATE_HOME", "CONFIG_HOME")}
         self.process = subprocess.Popen(
             command,
@@ -43,10 +45,17 @@ class Terminal:
         self.shown = b""
 
     def until(self, text: str) -> None:
-        """Read until `text` was written, colours and cursor movements aside."""
+        """Read until `text` was written, colours and cursor movements aside. Of what is on the screen already only what
+        changes is written, so now and then all of it is asked for by another size."""
         give_up = time.monotonic() + WAIT_S
+        redraw = time.monotonic() + REDRAW_S
         while text not in clean(self.shown.decode("utf-8", "replace")):
             assert time.monotonic() < give_up, self.shown[-2000:]
+            if time.monotonic() > redraw:
+                redraw = time.monotonic() + REDRAW_S
+                self._rows = 65 - self._rows
+                termios.tcsetwinsize(self._main, (self._rows, 120))
+                self.process.send_signal(signal.SIGWINCH)
             if select.select([self._main], [], [], 0.2)[0]:
                 self.shown += os.read(self._main, 65_536)
             assert self.process.poll() is None, self.shown[-2000:]

@@ -14,7 +14,7 @@ from tests.support.lsp_client import stdio
 from tests.support.real_model import smollm2
 from tests.support.serving import KEY, serving
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(1200)
 
 CALL = '<tool_call>\n{"name": "read", "arguments": {"path": "notes.txt"}}\n</tool_call>'
 WORDS = ("Repeat: ", "Repeat this:\n", "Repeat:\n", "Answer with this call and nothing else:\n", "Call:\n")

@@ -137,7 +137,7 @@ async def test_streaming_and_live_figures(tmp_path: Path, root: Path) -> None:
         while "✓ completed" not in (text := await nv.text()):
             lengths.add(len(text))
             figures.add(await nv.lua("return require('loopline').statusline()"))
-        assert len(lengths) > 5, lengths
+        assert len(lengths) > 2, lengths
         assert len([one for one in figures if "tok/s" in one and "– ·" not in one.split(" · ")[0]]) > 1, figures
         follows = "return vim.fn.line('w$', require('loopline.window').window()) >= vim.fn.line('$', "
         assert await nv.lua(f"{follows}require('loopline.window').window()) - 1"), "the end stays in sight"

@@ -13,6 +13,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 
+import httpx
 import pytest
 from websockets.asyncio.client import connect
 
@@ -78,50 +79,57 @@ async def test_a_signal_lets_what_runs_end(tmp_path: Path) -> None:
         assert await child.ended() == 0
 
 
+def endless(folder: Path) -> Path:
+    """A response that goes on for longer than any test waits, so that only what is tested can end it."""
+    path = folder / "endless.json"
+    path.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 3_600_000}, {"text": "b"}]}]}))
+    return path
+
+
 async def late_status(child: Child) -> int | None:
     """Status of a request that comes while the service drains; None if it does not even listen any more."""
     async with http_client(child.running) as client:
         try:
             return (await client.post("/responses", json={"model": "scripted", "input": "x"})).status_code
-        except OSError:
+        except (OSError, httpx.TransportError):
             return None
 
 
 @pytest.mark.rule("process.signal")
 async def test_the_grace_is_bounded(tmp_path: Path) -> None:
-    async with child_service(tmp_path, shutdown_grace_s=0.2) as child, connected(child.running) as socket:
-        await socket.create(**SLOW)
+    async with (
+        child_service(tmp_path, rollout_file=endless(tmp_path), shutdown_grace_s=0.2) as child,
+        connected(child.running) as socket,
+    ):
+        await socket.create(input="go", store=False)
         await socket.read_until("response.output_text.delta")
-        start = time.monotonic()
         child.process.send_signal(signal.SIGTERM)
         assert await child.ended() == 0
-        assert time.monotonic() - start < 2.5
-        assert await socket.closed() == (1001, "server shutting down")
+        assert await socket.closed() == (1001, "server shutting down"), "it did not wait for what runs"
 
 
 @pytest.mark.rule("process.signal")
 async def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
-    async with child_service(tmp_path, shutdown_grace_s=30) as child, connected(child.running) as socket:
-        await socket.create(**SLOW)
+    async with (
+        child_service(tmp_path, rollout_file=endless(tmp_path), shutdown_grace_s=3600) as child,
+        connected(child.running) as socket,
+    ):
+        await socket.create(input="go", store=False)
         await socket.read_until("response.output_text.delta")
         child.process.send_signal(signal.SIGINT)
         await late_status(child)
-        start = time.monotonic()
         child.process.send_signal(signal.SIGINT)
         await child.ended()
-        assert time.monotonic() - start < 1.5
 
 
 @pytest.mark.rule("process.parent")
-async def test_it_ends_within_two_seconds_of_its_parent(tmp_path: Path) -> None:
-    async with child_service(tmp_path) as child, connected(child.running) as socket:
+async def test_it_ends_with_its_parent(tmp_path: Path) -> None:
+    async with child_service(tmp_path, rollout_file=endless(tmp_path)) as child, connected(child.running) as socket:
         for lane in ("a", "b", "c"):
-            await socket.create(**SLOW, stream_id=lane)
+            await socket.create(input="go", store=False, stream_id=lane)
         await socket.read_until("response.output_text.delta")
-        start = time.monotonic()
         child.let_go()
         await child.ended()
-        assert time.monotonic() - start < 2
 
 
 @pytest.mark.rule("process.parent")
