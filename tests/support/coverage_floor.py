@@ -97,7 +97,10 @@ def begin() -> Coverage:
 def measured() -> dict[str, Reached]:
     """From what the processes of the last run left."""
     coverage = Coverage(data_file=str(DATA), config_file=str(ROOT / "pyproject.toml"))
+    if DATA.exists():
+        coverage.load()
     coverage.combine()
+    coverage.save()
     coverage.json_report(outfile=str(REPORT))
     files = json.loads(REPORT.read_text())["files"]
     return rooms(files)

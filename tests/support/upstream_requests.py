@@ -29,7 +29,7 @@ def engine_request(**fields: Any) -> EngineRequest:
     return EngineRequest(**{**given, **fields})
 
 
-def called(call_id: str = "c1", arguments: str = "{}") -> FunctionCall:
+def called_upstream(call_id: str = "c1", arguments: str = "{}") -> FunctionCall:
     return FunctionCall(name="go", namespace="car", arguments=arguments, call_id=call_id, id="fc_1", status="completed")
 
 

@@ -222,7 +222,7 @@ async def test_no_key_and_no_content_in_the_log(tmp_path: Path) -> None:
 
 @pytest.mark.rule("process.store")
 async def test_a_store_that_can_not_be_opened(tmp_path: Path) -> None:
-    (tmp_path / "broken.db").write_bytes(b"this is no database, however long it is looked at" * 50)
+    (tmp_path / "broken.db").mkdir()
     async with child_service(tmp_path, store=f"sqlite:///{tmp_path}/broken.db") as child:
         assert await child.ended() == 1
         assert not child.ready_file.exists()

@@ -10,7 +10,7 @@ from agent_core.responses_server.engines.chat_turns import UNANSWERED, chat_turn
 from agent_core.responses_server.engines.upstream.chat import chat_body
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.wire.items import AnyItem, Message, Reasoning
-from tests.support.upstream_requests import GO, answer, called, engine_request
+from tests.support.upstream_requests import GO, answer, called_upstream, engine_request
 
 SMALL = UpstreamSettings(url="http://h/v1", model="m")
 OPENAI = UpstreamSettings(url="https://api.openai.com/v1", model="m")
@@ -25,7 +25,7 @@ def test_a_conversation_with_a_call() -> None:
         Message(role="user", content="hi"),
         Reasoning(summary=[]),
         Message(role="assistant", content="I look."),
-        called(arguments='{"a": 1}'),
+        called_upstream(arguments='{"a": 1}'),
         answer(),
     ]
     function = {"name": "car__go", "arguments": '{"a": 1}'}
@@ -42,7 +42,12 @@ def test_a_conversation_with_a_call() -> None:
 
 
 def test_every_call_gets_its_answer_right_behind_it() -> None:
-    late: list[AnyItem] = [called("c1"), called("c2"), Message(role="user", content="stop"), answer("c2", "late")]
+    late: list[AnyItem] = [
+        called_upstream("c1"),
+        called_upstream("c2"),
+        Message(role="user", content="stop"),
+        answer("c2", "late"),
+    ]
     turns = chat_turns(None, late)
     assert [(turn.role, turn.call_id, turn.text) for turn in turns] == [
         ("assistant", None, ""),

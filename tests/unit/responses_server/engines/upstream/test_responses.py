@@ -23,7 +23,7 @@ from agent_core.responses_server.engines.upstream.lane import Span, span_of
 from agent_core.responses_server.engines.upstream.responses import ResponsesReader, input_items, response_body
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.wire.items import AnyItem, Message, Reasoning
-from tests.support.upstream_requests import GO, READ, answer, called, engine_request
+from tests.support.upstream_requests import GO, READ, answer, called_upstream, engine_request
 
 SMALL = UpstreamSettings(url="http://h/v1", model="m")
 OPENAI = UpstreamSettings(url="https://api.openai.com/v1", model="m")
@@ -198,7 +198,7 @@ def test_our_ids_and_reasoning_are_not_sent_to_a_server_that_never_saw_them() ->
     items: list[AnyItem] = [
         Message(role="user", content="hi", id="msg_ours"),
         Reasoning(id="rs_ours", summary=[], encrypted_content="ours"),
-        called(),
+        called_upstream(),
         answer(),
     ]
     sent = [msgspec.json.decode(raw) for raw in input_items(items, 0, [])]
@@ -212,10 +212,10 @@ def test_a_servers_own_items_are_sent_back_as_they_came() -> None:
     theirs = [sealed, Raw(msgspec.json.encode(CALL))]
     span = span_of(1, 1, theirs)
     assert span is not None
-    items: list[AnyItem] = [Message(role="user", content="hi"), called(), answer()]
+    items: list[AnyItem] = [Message(role="user", content="hi"), called_upstream(), answer()]
     assert input_items(items, 0, [span])[1:3] == theirs
     assert len(input_items(items, 2, [span])) == 1
-    changed: list[AnyItem] = [items[0], called("other"), answer("other")]
+    changed: list[AnyItem] = [items[0], called_upstream("other"), answer("other")]
     assert sealed not in input_items(changed, 0, [span])
     assert span_of(1, 1, theirs[1:]) is None
     assert Span(1, 5, theirs).stands_for(items, 1) is False

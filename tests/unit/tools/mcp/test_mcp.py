@@ -323,7 +323,7 @@ def _running(words: str) -> list[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
             try:
-                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             except OSError:
                 continue
             if words in line and alive(int(folder.name)):
