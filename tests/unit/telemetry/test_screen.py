@@ -16,7 +16,7 @@ def test_a_stream_lets_text_through_and_nothing_else() -> None:
     for text in HOSTILE.values():
         print(text, file=stream)
     print("plain\ttext ✓", file=stream)
-    written = below.buffer.getvalue()  # type: ignore[attr-defined]
+    written = below.buffer.getvalue()
     assert not trouble(written) and written.endswith("plain\ttext ✓\n".encode())
 
 
