@@ -48,7 +48,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
-    environment: tuple[str, ...] = ()
     sandbox: SandboxChoice = "auto"
     sandbox_network: bool = False
     sandbox_visible: tuple[str, ...] = ()
@@ -208,9 +207,6 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="guarded", field="guarded", parse=_texts, workspace=True, adds=True,
             expected="a list of names or paths, with * and ?",
             doc="Files that run by themselves, beside .git, .envrc, .vscode, …: closed to commands, edits ask."),
-    Setting(key="environment", field="environment", parse=_texts,
-            expected="a list of names of variables, with * and ?",
-            doc="Variables that commands see beside those that programs need; keys only by their full name."),
     Setting(key="hub.url", field="hub_url", env="LOOPLINE_HUB_URL", parse=_url,
             expected="a URL that starts with http:// or https://", doc="Team hub that telemetry is pushed to."),
     Setting(key="telemetry.content", field="telemetry_content", parse=_switch,
