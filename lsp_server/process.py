@@ -12,13 +12,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from agent_core.clock import Clock
+from agent_core.hosting.port import SessionHost
 from agent_core.runtime.embedded import Embedded, embedded_service
-from lsp_server.live import LiveSession
-from lsp_server.remote import RemoteSession
+from lsp_server.followed import Followed
 
 CANCEL_S = 0.7
-
-AnySession = LiveSession | RemoteSession
 
 
 class Process:
@@ -26,7 +24,8 @@ class Process:
 
     def __init__(self, env: Mapping[str, str], clock: Clock) -> None:
         self.env, self.clock = env, clock
-        self.sessions: dict[str, AnySession] = {}
+        self.sessions: dict[str, SessionHost] = {}
+        self.followed: dict[str, Followed] = {}
         self.children: list[asyncio.subprocess.Process] = []
         """Other programs that end with this one."""
         self._stack = AsyncExitStack()
@@ -48,29 +47,36 @@ class Process:
             self._folder = Path(tempfile.mkdtemp(prefix="loopline-lsp-"))
         return self._folder
 
+    def add(self, host: SessionHost) -> None:
+        """Keep a session; one of the same id gives way."""
+        self.sessions[host.id] = host
+        self.followed[host.id] = Followed(host, self.clock)
+
+    def remove(self, host: SessionHost) -> None:
+        if self.sessions.get(host.id) is host:
+            del self.sessions[host.id], self.followed[host.id]
+
     @property
     def busy(self) -> bool:
         """Whether a turn runs or waits here."""
-        return any(live.running is not None for live in self._live())
+        return any(host.busy for host in self.sessions.values())
 
     @property
     def attended(self) -> bool:
         """Whether another process follows one of the sessions."""
-        return any(live.hosted is not None and live.hosted.others.attached for live in self._live())
+        return any(host.attended for host in self.sessions.values())
 
     async def cancel_turns(self) -> None:
         """Cancel whatever runs or waits here, and wait `CANCEL_S` seconds at most for its end."""
-        stopping = [asyncio.ensure_future(live.cancel_all()) for live in self._live()]
+        stopping = [asyncio.ensure_future(host.cancel_all()) for host in self.sessions.values()]
         if stopping:
             await asyncio.wait(stopping, timeout=CANCEL_S)
-
-    def _live(self) -> list[LiveSession]:
-        return [session for session in self.sessions.values() if isinstance(session, LiveSession)]
 
     async def close(self) -> None:
         """End the sessions, then the service."""
         await asyncio.gather(*(session.close() for session in self.sessions.values()), return_exceptions=True)
         self.sessions.clear()
+        self.followed.clear()
         for child in self.children:
             with contextlib.suppress(ProcessLookupError):
                 child.terminate()

@@ -18,20 +18,18 @@ from pygls.lsp.server import LanguageServer
 
 from agent_core import __version__
 from agent_core.errors import ConfigError
-from agent_core.tools.editor.diagnostics import Diagnostic
-from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import TurnEvent
+from agent_core.turns.views import TurnView
 from lsp_server import features
 from lsp_server.asker import Asker
 from lsp_server.client import Client
 from lsp_server.documents.buffers import Buffers
 from lsp_server.documents.documents import Change, Document, Documents, Encoding, Position, path_of
-from lsp_server.live import Asked
+from lsp_server.front_end import EditorFrontEnd
 from lsp_server.models import ModelBook
 from lsp_server.process import Process
 from lsp_server.protocol.events import Shape
 from lsp_server.protocol.methods import announcement
-from lsp_server.remote import RemoteSession
 from lsp_server.rpc.protocol_fixes import FixedProtocol, make_converter
 from lsp_server.sessions import Desk
 from lsp_server.settings import EditorSettings, resolve
@@ -46,7 +44,7 @@ S = TypeVar("S", bound=Shape)
 
 
 class LoopServer(LanguageServer):
-    """Implements `lsp_server.live.Owner`. Everything here runs on one event loop."""
+    """Everything here runs on one event loop."""
 
     protocol: FixedProtocol
     client: Client
@@ -75,14 +73,13 @@ class LoopServer(LanguageServer):
         self.when_opened: list[Callable[[Document], None]] = []
         self.when_saved: list[Callable[[Document], None]] = []
         self.when_closed: list[Callable[[Document], None]] = []
-        self.when_asked: list[Callable[[str, Asked, int | str | None], None]] = []
+        self.when_asked: list[Callable[[str, TurnView, int | str | None], None]] = []
         self.when_cancelled: list[Callable[[str], None]] = []
-        self.when_attached: list[Callable[[RemoteSession], None]] = []
         self.when_updated: list[Callable[[str, TurnEvent], None]] = []
         self.when_edited: list[Callable[[Document, int, int], None]] = []
         """A turn changed these lines (first and last, from 0) of an open document."""
         self.when_progress_cancelled: list[Callable[[int | str], None]] = []
-        self.diagnostics_source: Callable[[str | None], Sequence[Diagnostic]] = lambda path: ()
+        self.front_end = EditorFrontEnd(lambda: self.asker, lambda: self.buffers)
         self._folders_changed = asyncio.Event()
         self._options: Any = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -150,15 +147,7 @@ class LoopServer(LanguageServer):
     def is_over(self, turn: str) -> bool:
         """Whether a turn that some session knows has ended."""
         found = [session.turn(turn) for session in self.desk.sessions.values()]
-        return any(asked is not None and asked.status not in ("queued", "running") for asked in found)
-
-    # Owner of sessions
-
-    async def ask(self, approval: Approval) -> Decision:
-        return await self.asker(approval)
-
-    async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
-        return self.diagnostics_source(path)
+        return any(known is not None and known.is_over for known in found)
 
     # The life of a client, called by the protocol
 
@@ -203,8 +192,8 @@ class LoopServer(LanguageServer):
 
     def settings_changed(self) -> None:
         """Sessions take over what changed before their next turn."""
-        for live in self.desk.owned():
-            live.refresh()
+        for session in self.desk.owned():
+            session.reconfigure()
         for hook in self.when_configured:
             hook()
 
@@ -216,18 +205,16 @@ class LoopServer(LanguageServer):
         self._set_roots([*kept, *(folder.uri for folder in params.event.added)])
         self._folders_changed.set()
         self._folders_changed = asyncio.Event()
-        for live in self.desk.owned():
+        for session in self.desk.owned():
+            session.reconfigure(roots=self.roots)
             if not self.roots:
-                live.refresh()
-                self.spawn(live.cancel_all(), "cancel without folders")
-            elif live.hosted is not None:
-                live.hosted.workspace.change_roots(self.roots)
+                self.spawn(session.cancel_all(), "cancel without folders")
         self.spawn(self.pull_settings(), "settings")
 
     async def shut_down(self) -> None:
         """End what this client started; turns get `STOP_S` seconds."""
         self.events.flush()
-        stopping = [asyncio.ensure_future(live.cancel_all()) for live in self.desk.owned()]
+        stopping = [asyncio.ensure_future(session.cancel_all()) for session in self.desk.owned()]
         if stopping:
             await asyncio.wait(stopping, timeout=STOP_S)
         self.events.flush()

@@ -19,16 +19,17 @@ from agent_core.control.client import ControlClient, Host, find_hosts
 from agent_core.control.lock import read_holder
 from agent_core.control.messages import ControlError, SessionInfo
 from agent_core.errors import ConfigError, LooplineError, UsageError
+from agent_core.hosting.attached import AttachedHost, turns_of
+from agent_core.hosting.local import LocalHost
+from agent_core.hosting.port import SessionHost
 from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.runtime.endpoint import Endpoint, choose
-from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.approval import Decision
 from agent_core.turns.events import TurnEvent, TurnStatus
-from lsp_server.figures import CallWatch
-from lsp_server.live import Asked, LiveSession
-from lsp_server.process import AnySession
+from agent_core.turns.views import TurnView
+from lsp_server.followed import Watcher
 from lsp_server.protocol import methods
 from lsp_server.protocol.events import SessionHosting
-from lsp_server.remote import RemoteSession, turns_of
 from lsp_server.settings import stricter_approve
 
 if TYPE_CHECKING:
@@ -44,50 +45,45 @@ class Desk:
 
     def __init__(self, server: LoopServer) -> None:
         self._server, self._process = server, server.process
-        self._watched: dict[str, tuple[AnySession, Callable[[], None]]] = {}
+        self._watched: dict[str, tuple[SessionHost, Callable[[], None]]] = {}
         self.current: str | None = None
 
     # Finding
 
     @property
-    def sessions(self) -> Mapping[str, AnySession]:
+    def sessions(self) -> Mapping[str, SessionHost]:
         return self._process.sessions
 
     def follows(self, session: str) -> bool:
         """Whether this editor is told what happens in a session."""
         return session in self._watched
 
-    def session_of_turn(self, turn: str) -> AnySession:
+    def session_of_turn(self, turn: str) -> SessionHost:
         """Raises UsageError (`unknown_turn`)."""
         for session in self.sessions.values():
             if session.turn(turn) is not None:
                 return session
         raise UsageError(f"there is no turn {turn[:80]!r}", code="unknown_turn")
 
-    def owned(self) -> list[LiveSession]:
-        """Live sessions that work for this editor."""
-        return [
-            session
-            for session in self.sessions.values()
-            if isinstance(session, LiveSession) and session.owner is self._server
-        ]
+    def owned(self) -> list[SessionHost]:
+        """Sessions that work for this editor."""
+        return [session for session in self.sessions.values() if session.front_end is self._server.front_end]
 
     # Opening
 
-    def new(self, model: str | None = None) -> LiveSession:
+    def new(self, model: str | None = None) -> SessionHost:
         """A new session; it opens when its first turn needs it, or when warmed. Raises UsageError without a folder."""
         self._roots()
-        live = LiveSession(new_id("sess"), self._open, self._process.clock)
-        live.model_wanted = model
+        live = LocalHost(new_id("sess"), self._open, self._process.clock, model=model)
         self._adopt(live)
         return live
 
-    async def find(self, session_id: str) -> AnySession:
+    async def find(self, session_id: str) -> SessionHost:
         """The session of that id, whoever hosts it. Raises UsageError, StateError or ControlError."""
         known = self.sessions.get(session_id)
         if known is not None:
-            if isinstance(known, LiveSession) and known.owner is None:
-                known.take(self._server)
+            if known.front_end is None:
+                known.attend(self._server.front_end)
             self._watch(known)
             self.current = session_id
             return known
@@ -97,18 +93,19 @@ class Desk:
             return await self._attach(session_id, holder.socket)
         entry = next((found for found in self._archive.entries() if found.id == session_id), Entry(id=session_id))
         self._check_roots(entry)
-        live = LiveSession(session_id, self._open, self._process.clock, title=entry.title, created=entry.created)
-        live.turns = _stored_turns(self._archive.load(session_id))
+        turns = _stored_turns(self._archive.load(session_id))
+        live = LocalHost(
+            session_id, self._open, self._process.clock, title=entry.title, created=entry.created, turns=turns
+        )
         self._adopt(live)
         live.warm()
         return live
 
-    async def for_turn(self, session_id: str | None) -> AnySession:
+    async def for_turn(self, session_id: str | None) -> SessionHost:
         """Where a new turn goes: the named session, else the one of the latest turn, else a new one."""
         wanted = session_id or self.current
         session = await self.find(wanted) if wanted is not None else self.new()
-        if isinstance(session, LiveSession):
-            session.take(self._server)
+        session.attend(self._server.front_end)
         return session
 
     def leave(self) -> None:
@@ -116,49 +113,44 @@ class Desk:
         for _, stop in self._watched.values():
             stop()
         self._watched.clear()
-        for live in self.owned():
-            live.leave(self._server)
+        for session in self.owned():
+            session.leave(self._server.front_end)
 
-    async def _attach(self, session_id: str, socket: str | None) -> RemoteSession:
+    async def _attach(self, session_id: str, socket: str | None) -> AttachedHost:
         if socket is None:
             raise ControlError(f"session {session_id} is hosted by a process that offers no control socket")
-        remote = RemoteSession(session_id, Path(socket), self._taken_over, self._process.clock)
-        await remote.attach()
-        self._process.sessions[session_id] = remote
-        self._watch(remote)
+        attached = AttachedHost(session_id, Path(socket), self._taken_over, self._process.clock)
+        await attached.attach()
+        self._process.add(attached)
+        self._watch(attached)
         self.current = session_id
         self._server.events.put(SessionHosting(session_id=session_id, state="attached"))
-        for hook in self._server.when_attached:
-            hook(remote)
-        return remote
+        attached.attend(self._server.front_end)
+        return attached
 
-    async def _taken_over(self, remote: RemoteSession) -> None:
+    async def _taken_over(self, attached: AttachedHost) -> None:
         """The host is gone: host the session here, or attach to whoever was quicker."""
-        self._server.events.put(SessionHosting(session_id=remote.id, state="lost", text="its host is gone"))
-        self._process.sessions.pop(remote.id, None)
+        self._server.events.put(SessionHosting(session_id=attached.id, state="lost", text="its host is gone"))
+        self._process.remove(attached)
         for attempt in range(TAKE_OVER_TRIES):
             try:
-                session = await self.find(remote.id)
+                session = await self.find(attached.id)
             except LooplineError:
                 await self._process.clock.sleep(0.1 * (attempt + 1))
                 continue
-            waiting = remote.waiting
-            if isinstance(session, LiveSession):
-                watched = {asked.turn for asked in remote.turns}
-                session.turns = [asked for asked in session.turns if asked.turn not in watched] + remote.turns
-                self._server.events.put(SessionHosting(session_id=remote.id, state="live", text="taken over"))
-            for asked in waiting:
-                session.enqueue(asked)
+            session.take_over(attached.view().turns)
+            if session.view().place == "live":
+                self._server.events.put(SessionHosting(session_id=attached.id, state="live", text="taken over"))
             return
-        remote.give_up()
+        attached.give_up()
 
-    def _adopt(self, live: LiveSession) -> None:
-        self._process.sessions[live.id] = live
-        live.take(self._server)
+    def _adopt(self, live: LocalHost) -> None:
+        self._process.add(live)
+        live.attend(self._server.front_end)
         self._watch(live)
         self.current = live.id
 
-    def _watch(self, session: AnySession) -> None:
+    def _watch(self, session: SessionHost) -> None:
         if session.id in self._watched:
             watched, stop = self._watched[session.id]
             if watched is session:
@@ -168,10 +160,11 @@ class Desk:
         def observe(event: TurnEvent) -> None:
             self._server.updated(session.id, event)
 
-        self._watched[session.id] = (session, session.watch(observe, self._server.events.put))
+        watcher = Watcher(observe, self._server.events.put, self._server.connection_changed)
+        self._watched[session.id] = (session, self._process.followed[session.id].watch(watcher))
 
     @asynccontextmanager
-    async def _open(self, live: LiveSession) -> AsyncIterator[Hosted]:
+    async def _open(self, live: LocalHost) -> AsyncIterator[Hosted]:
         """The core's session behind `live`, with the settings of now."""
         roots, env = self._roots(), self._process.env
         flags = self.flags(live.model_wanted)
@@ -186,14 +179,13 @@ class Desk:
             remote_approvals=True,
             env=env,
         )
-        watch = CallWatch(self._process.clock, live.tell, self._server.connection_changed)
         async with host_session(
             options,
-            observer=live.publish,
+            observer=live.tell,
             approver=live.ask,
-            sinks=(watch,),
+            sinks=(live.sinks,),
             clock=self._process.clock,
-            documents=live.buffers,
+            documents=live.documents,
             diagnostics=live,
             service=await self._process.service() if endpoint.base_url is None else None,
         ) as hosted:
@@ -269,17 +261,16 @@ class Desk:
                 return True
         return False
 
-    def described(self, session: AnySession, entry: Entry | None = None) -> methods.Session:
-        remote = isinstance(session, RemoteSession)
-        model = session.model if isinstance(session, RemoteSession) else _model_of(session)
+    def described(self, session: SessionHost, entry: Entry | None = None) -> methods.Session:
+        view = session.view()
         return methods.Session(
-            session_id=session.id,
-            state="attached" if remote else "live",
-            title=session.title or (entry.title if entry is not None else ""),
-            created=session.created or (entry.created if entry is not None else ""),
-            model=model or (entry.model if entry is not None else ""),
-            turns=tuple(_turn(asked) for asked in session.turns[-50:]),
-            approvals=tuple(approvals_of(session)),
+            session_id=view.session_id,
+            state=view.place,
+            title=view.title or (entry.title if entry is not None else ""),
+            created=view.created or (entry.created if entry is not None else ""),
+            model=view.model or (entry.model if entry is not None else ""),
+            turns=tuple(_turn(turn) for turn in view.turns[-50:]),
+            approvals=view.approvals,
         )
 
     @property
@@ -298,28 +289,19 @@ class Desk:
             raise UsageError(f"session {entry.id} belongs to {where}", code="other_folder", hint="open that folder")
 
 
-def approvals_of(session: AnySession) -> list[Approval]:
-    """What is open in a session, oldest first."""
-    return list(session.approvals.values()) if isinstance(session, RemoteSession) else session.pending()
-
-
-def _stored_turns(history: History) -> list[Asked]:
+def _stored_turns(history: History) -> list[TurnView]:
     """Turns of earlier processes; one that never ended was interrupted."""
-    found: dict[str, Asked] = {}
+    found: dict[str, TurnView] = {}
     titles = first_words(history)
     for record in history.turns:
         if record.turn not in found:
             title = titles.get(record.turn, "")
-            found[record.turn] = Asked(turn=record.turn, title=title, task=title, started="")
-        asked = found[record.turn]
+            found[record.turn] = TurnView(turn_id=record.turn, title=title, task=title, started="")
+        turn = found[record.turn]
         ended = record.status in ("completed", "failed", "cancelled")
-        asked.status, asked.text = msgspec.convert(record.status if ended else "interrupted", TurnStatus), record.text
+        turn.status, turn.text = msgspec.convert(record.status if ended else "interrupted", TurnStatus), record.text
     return list(found.values())
 
 
-def _model_of(live: LiveSession) -> str:
-    return live.hosted.session.model if live.hosted is not None else live.model_wanted or ""
-
-
-def _turn(asked: Asked) -> methods.Turn:
-    return methods.Turn(turn_id=asked.turn, title=asked.title, status=asked.status, started=asked.started)
+def _turn(turn: TurnView) -> methods.Turn:
+    return methods.Turn(turn_id=turn.turn_id, title=turn.title, status=turn.status, started=turn.started)

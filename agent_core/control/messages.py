@@ -27,12 +27,11 @@ import msgspec
 from agent_core.errors import LooplineError, StateError
 from agent_core.text import to_json
 from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.views import Steered as Steered
 
 PROTOCOL = 2
 MAX_LINE = 1 << 20
 """Bytes of one message; a longer one ends the connection, a longer update becomes a gap."""
-
-Fate = Literal["steered", "queued", "refused"]
 
 
 class ControlError(StateError):
@@ -134,11 +133,6 @@ AnyRequest = (
     | SayRequest
     | UndoRequest
 )
-
-
-class Steered(msgspec.Struct, frozen=True, kw_only=True):
-    input_id: str
-    fate: Fate
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 
 from agent_core.telemetry.codec import encode_event
+from agent_core.telemetry.emitter import Sink
 from agent_core.telemetry.events import Content, Event
 from agent_core.turns.events import Observer, TurnEvent
 
@@ -35,6 +36,26 @@ class Observers:
         def remove() -> None:
             if observer in self._observers:
                 self._observers.remove(observer)
+
+        return remove
+
+
+class Sinks:
+    """A telemetry sink that hands on to those which were added. Each takes an event at once and never raises."""
+
+    def __init__(self) -> None:
+        self._sinks: tuple[Sink, ...] = ()
+
+    def emit(self, event: Event) -> None:
+        for sink in self._sinks:
+            sink.emit(event)
+
+    def add(self, sink: Sink) -> Callable[[], None]:
+        """Add one; call what is returned to take it out again."""
+        self._sinks += (sink,)
+
+        def remove() -> None:
+            self._sinks = tuple(other for other in self._sinks if other is not sink)
 
         return remove
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from agent_core.turns import events as up
+from agent_core.turns.views import TurnView
 from lsp_server.documents.documents import uri_of
-from lsp_server.live import Asked
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -29,8 +29,8 @@ def register(server: LoopServer) -> None:
         kind = lsp.MessageType.Info if status == "completed" else lsp.MessageType.Warning
         server.client.message(kind, f"Loopline: {text.strip()[:MAX_MESSAGE]}")
 
-    def asked(session: str, turn: Asked, token: int | str | None) -> None:
-        titles[turn.turn] = turn.title
+    def asked(session: str, turn: TurnView, token: int | str | None) -> None:
+        titles[turn.turn_id] = turn.title
 
     def updated(session: str, event: up.TurnEvent) -> None:
         if not isinstance(event, up.TurnEnded):

@@ -39,7 +39,7 @@ def register(server: LoopServer) -> None:
 
     server.on_request("loopline/diagnostics", Diagnostics, forwarded)
     server.when_closed.append(closed)
-    server.diagnostics_source = known
+    server.front_end.find = known
 
 
 def _diagnostic(path: str, document: Document | None, given: dict[str, Any]) -> Diagnostic | None:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from lsprotocol import types as lsp
 
-from agent_core.errors import ToolError
+from agent_core.hosting.port import SessionHost
 from agent_core.turns import events as up
 from lsp_server.documents.documents import uri_of
-from lsp_server.live import LiveSession
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -39,9 +38,9 @@ def register(server: LoopServer) -> None:
 
     def updated(session: str, event: up.TurnEvent) -> None:
         if isinstance(event, up.ToolEnded) and event.name == "checks" and event.status == "ok":
-            live = server.desk.sessions.get(session)
-            if isinstance(live, LiveSession) and live.hosted is not None:
-                replace(_findings(live, event.data.get("failures") or ()))
+            host = server.desk.sessions.get(session)
+            if host is not None and host.view().place == "live":
+                replace(_findings(host, event.data.get("failures") or ()))
 
     def replace(new: list[Finding]) -> None:
         uris = dict.fromkeys([*(one.uri for one in new), *(one.uri for one in found)])
@@ -86,19 +85,17 @@ def fix_test(test: str) -> str:
     return f"Make the failing test {test} pass"
 
 
-def _findings(live: LiveSession, failures: Sequence[Any]) -> list[Finding]:
-    assert live.hosted is not None
+def _findings(host: SessionHost, failures: Sequence[Any]) -> list[Finding]:
     found = []
     for failure in failures[:MAX_SHOWN]:
         file = failure.get("file")
         if not isinstance(file, str):
             continue
-        try:
-            path = str(live.hosted.workspace.resolve(file).path)
-        except ToolError:
+        path = host.place_of(file)
+        if path is None:
             continue
         line = max(0, (failure.get("line") or 1) - 1)
-        found.append(Finding(str(failure.get("id")), uri_of(path), line, str(failure.get("message"))))
+        found.append(Finding(str(failure.get("id")), uri_of(str(path)), line, str(failure.get("message"))))
     return found
 
 

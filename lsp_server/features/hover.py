@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import msgspec
 from lsprotocol import types as lsp
 
-from agent_core.errors import ToolError
+from agent_core.hosting.port import SessionHost
 from agent_core.turns import events as up
 from lsp_server.documents import patches
 from lsp_server.documents.documents import Document, Splice, bare
 from lsp_server.documents.lines import LineNotes
-from lsp_server.live import LiveSession
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -41,20 +40,19 @@ def register(server: LoopServer) -> None:
             case up.TextDone(turn_id=turn, text=text):
                 said[turn] = text
             case up.ToolEnded(turn_id=turn, diff=diff) if diff:
-                live = server.desk.sessions.get(session)
-                if isinstance(live, LiveSession) and live.hosted is not None:
-                    note(live, turn, diff)
+                host = server.desk.sessions.get(session)
+                if host is not None:
+                    note(host, turn, diff)
             case up.TurnEnded(turn_id=turn):
                 titles.pop(turn, None)
                 said.pop(turn, None)
 
-    def note(live: LiveSession, turn: str, diff: str) -> None:
-        assert live.hosted is not None
+    def note(host: SessionHost, turn: str, diff: str) -> None:
         for patched in patches.read(diff):
-            try:
-                path = str(live.hosted.workspace.resolve(patched.path).path)
-            except ToolError:
+            place = host.place_of(patched.path)
+            if place is None:
                 continue
+            path = str(place)
             if path not in notes and len(notes) >= MAX_FILES:
                 notes.pop(next(iter(notes)))
             of_file = notes.setdefault(path, LineNotes())

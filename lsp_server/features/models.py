@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_core.errors import LooplineError, UsageError
-from lsp_server.live import LiveSession
+from agent_core.hosting.port import SessionHost
 from lsp_server.protocol.methods import ModelInfo, Models, ModelSelect
 
 if TYPE_CHECKING:
@@ -20,18 +20,17 @@ def register(server: LoopServer) -> None:
             if names and asked.model.partition(":")[0] not in {name.partition(":")[0] for name in names}:
                 raise UsageError(f"the service has no model {asked.model[:80]!r}", hint=f"it has {', '.join(names)}")
             server.model_selected = asked.model
-            for live in wanted(asked.session_id):
-                live.model_wanted = asked.model
-                live.refresh()
+            for session in wanted(asked.session_id):
+                session.reconfigure(model=asked.model)
             server.settings_changed()
         endpoint = server.desk.endpoint()
         return Models(model=endpoint.model if endpoint is not None else "", models=models)
 
-    def wanted(session_id: str | None) -> list[LiveSession]:
+    def wanted(session_id: str | None) -> list[SessionHost]:
         if session_id is None:
             return server.desk.owned()
         session = server.desk.sessions.get(session_id)
-        if not isinstance(session, LiveSession):
+        if session is None or session.view().place != "live":
             raise UsageError(f"there is no session {session_id[:80]!r} here", code="unknown_session")
         return [session]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from agent_core.turns import events as up
-from lsp_server.live import Asked
+from agent_core.turns.views import TurnView
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -79,8 +79,8 @@ def register(server: LoopServer) -> None:
         server.turn_of_token[bar.token] = turn
         bar.open()
 
-    def asked(session: str, turn: Asked, token: int | str | None) -> None:
-        begin(turn.turn, turn.title, token)
+    def asked(session: str, turn: TurnView, token: int | str | None) -> None:
+        begin(turn.turn_id, turn.title, token)
 
     def end(turn: str, message: str) -> None:
         bar = bars.pop(turn, None)

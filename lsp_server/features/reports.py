@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent_core.hosting.port import SessionHost
 from agent_core.turns import events as up
 from lsp_server.documents.documents import uri_of
-from lsp_server.live import LiveSession
 from lsp_server.protocol.events import MAX_DIFF, FileDiff, TurnDiff, for_editors
 
 if TYPE_CHECKING:
@@ -16,24 +16,20 @@ if TYPE_CHECKING:
 def register(server: LoopServer) -> None:
     diffing: set[str] = set()
 
-    async def diff(live: LiveSession, turn: str) -> None:
+    async def diff(host: SessionHost, turn: str) -> None:
         diffing.discard(turn)
-        if live.hosted is None:
-            return
-        workspace = live.hosted.workspace
-        changes = await workspace.net_changes()
         files = tuple(
             FileDiff(
                 path=change.path,
-                uri=uri_of(str(workspace.resolve(change.path).path)),
+                uri=uri_of(str(host.place_of(change.path) or change.path)),
                 added=change.added,
                 removed=change.removed,
                 diff=change.diff[:MAX_DIFF],
             )
-            for change in changes
+            for change in await host.changes(turn)
         )
-        found = TurnDiff(session_id=live.id, turn_id=turn, files=files)
-        live.recent.put(found)
+        found = TurnDiff(session_id=host.id, turn_id=turn, files=files)
+        server.process.followed[host.id].recent.put(found)
         server.events.put(found)
 
     def updated(session: str, event: up.TurnEvent) -> None:
@@ -45,7 +41,7 @@ def register(server: LoopServer) -> None:
             case up.TurnBegan(title=title):
                 server.label = f"Loopline: {title[:80]}"
             case up.ToolEnded(turn_id=turn) if event.files_changed and turn not in diffing:
-                if isinstance(known, LiveSession):
+                if known is not None and known.view().place == "live":
                     diffing.add(turn)
                     server.spawn(diff(known, turn), "diff of a turn")
 

@@ -36,7 +36,7 @@ def register(server: LoopServer) -> None:
         """With how things stand in its latest turn as events, for a view that just opened."""
         follows = server.desk.follows(asked.session_id)
         session = await server.desk.find(asked.session_id)
-        for event in session.recent.events(text_too=not follows):
+        for event in server.process.followed[session.id].recent.events(text_too=not follows):
             server.events.put(event)
         return server.desk.described(session)
 

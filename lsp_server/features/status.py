@@ -9,7 +9,6 @@ from agent_core.turns.events import Severity
 from lsp_server.documents.documents import uri_of
 from lsp_server.protocol.events import Category, Command, Status
 from lsp_server.protocol.methods import Nothing
-from lsp_server.sessions import approvals_of
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -76,18 +75,17 @@ def _connection(server: LoopServer) -> Category:
 
 
 def _turn(server: LoopServer) -> Category:
-    running = [asked for session in server.desk.sessions.values() for asked in session.turns
-               if asked.status in ("queued", "running")]  # fmt: skip
+    running = [turn for session in server.desk.sessions.values() for turn in session.view().turns if not turn.is_over]
     if not running:
         return Category(category="turn", state="idle", severity="info", text="nothing runs")
     turn = running[0]
-    command = Command(title="Stop", command="loopline.turn.cancel", arguments=({"turnId": turn.turn},))
+    command = Command(title="Stop", command="loopline.turn.cancel", arguments=({"turnId": turn.turn_id},))
     more = f" and {len(running) - 1} more" if len(running) > 1 else ""
     return Category(category="turn", state="running", severity="info", text=f"{turn.title}{more}", command=command)
 
 
 def _approvals(server: LoopServer) -> Category:
-    waiting = [found for session in server.desk.sessions.values() for found in approvals_of(session)]
+    waiting = [found for session in server.desk.sessions.values() for found in session.view().approvals]
     if not waiting:
         return Category(category="approvals", state="none", severity="info", text="no approval waits")
     first = waiting[0]

@@ -10,9 +10,7 @@ from agent_core.errors import UsageError
 from agent_core.turns import events as up
 from agent_core.turns.events import title_of
 from lsp_server.context import compose
-from lsp_server.live import LiveSession
 from lsp_server.protocol.methods import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
-from lsp_server.remote import RemoteSession
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -26,21 +24,15 @@ def register(server: LoopServer) -> None:
         await cancel_turn(server, asked.turn_id)
 
     async def steer(asked: TurnSteer, token: int | str | None) -> Steered:
-        session = server.desk.session_of_turn(asked.turn_id)
-        if isinstance(session, LiveSession):
-            return session.steer(asked.turn_id, asked.text)
-        return await session.steer(asked.turn_id, asked.text)
+        given = await server.desk.session_of_turn(asked.turn_id).steer(asked.turn_id, asked.text)
+        return Steered(input_id=given.input_id, fate=given.fate)
 
     async def undo(asked: TurnId, token: int | str | None) -> None:
         for session in server.desk.sessions.values():
-            if not session.knows(asked.turn_id):
-                continue
-            if isinstance(session, LiveSession):
-                session.take(server)
-                session.undo(asked.turn_id)
-            else:
-                server.spawn(session.undo(asked.turn_id), "undo elsewhere")
-            return
+            if session.knows(asked.turn_id):
+                session.attend(server.front_end)
+                await session.undo(asked.turn_id)
+                return
         server.desk.session_of_turn(asked.turn_id)
 
     def updated(session: str, event: up.TurnEvent) -> None:
@@ -77,15 +69,16 @@ async def start_turn(server: LoopServer, asked: TurnStart, token: int | str | No
     document = server.documents.get(asked.text_document.uri) if asked.text_document is not None else None
     pseudo = server.buffers.path_for(document) if document is not None else None
     session = await server.desk.for_turn(asked.session_id)
-    if isinstance(session, RemoteSession) and server.buffers.unsaved():
+    if session.view().place == "attached" and server.buffers.unsaved():
         text = (
             "Loopline: the session runs in another process, which sees what is saved; this editor has unsaved changes."
         )
         server.client.message(lsp.MessageType.Info, text)
-    turn = session.start(compose(asked, server.documents, pseudo, server.roots), title_of(asked.task))
+    task = compose(asked, server.documents, pseudo, server.roots)
+    turn = session.submit(task, title=title_of(asked.task))
     for hook in server.when_asked:
         hook(session.id, turn, token)
-    return TurnStarted(session_id=session.id, turn_id=turn.turn)
+    return TurnStarted(session_id=session.id, turn_id=turn.turn_id)
 
 
 async def cancel_turn(server: LoopServer, turn: str) -> None:
@@ -93,7 +86,4 @@ async def cancel_turn(server: LoopServer, turn: str) -> None:
     session = server.desk.session_of_turn(turn)
     for hook in server.when_cancelled:
         hook(turn)
-    if isinstance(session, LiveSession):
-        session.cancel(turn)
-    else:
-        await session.cancel(turn)
+    await session.cancel(turn)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from agent_core.errors import LooplineError
+from agent_core.hosting.port import FrontEndGone
 
 
-class ClientError(LooplineError):
+class ClientError(FrontEndGone):
     """The editor did not do what it was asked."""
 
     code = "client"

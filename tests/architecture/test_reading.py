@@ -43,6 +43,7 @@ OTHERS: dict[str, str] = {
     "lsp_server/command.py": "ready file and logs",
     "lsp_server/features/dashboard.py": "a private folder",
     "lsp_server/protocol/": "our own",
+    "lsp_server/transport/tcp_peer.py": "/proc",
     "dashboard/": "state and our own",
 }
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from tests.support.chat_shape import ASSUMED, DONE, OTHER, READ, Shape, called, fn, part
+from tests.support.chat_shape import ASSUMED, DONE, OTHER, READ, Shape, asks, fn, part
 
 ONE = [("read", READ)]
 TWO = [("read", READ), ("read", OTHER)]
 
 CALL_SHAPES: dict[str, Shape] = {
     "a whole call in one chunk": Shape(
-        "ollama/ollama#15457", [called(index=0, id="c", function=fn("read", READ)), part("tool_calls"), DONE], calls=ONE
+        "ollama/ollama#15457",
+        [asks(index=0, id="c", function=fn("read", READ)), part("tool_calls"), DONE],
+        calls=ONE,
     ),
     "id and name in the first chunk only": Shape(
         ASSUMED,
         [
-            called(index=0, id="c", function=fn("read", "")),
-            called(index=0, function=fn(None, READ)),
+            asks(index=0, id="c", function=fn("read", "")),
+            asks(index=0, function=fn(None, READ)),
             part("tool_calls"),
             DONE,
         ],
@@ -23,15 +25,15 @@ CALL_SHAPES: dict[str, Shape] = {
     ),
     "no index": Shape(
         "ollama/ollama#7881, chenyme/grok2api#239",
-        [called(id="c", function=fn("read", READ)), part("tool_calls"), DONE],
+        [asks(id="c", function=fn("read", READ)), part("tool_calls"), DONE],
         calls=ONE,
     ),
     "no index, arguments in pieces": Shape(
         "openai/openai-python#3246",
         [
-            called(id="c", function=fn("read", "")),
-            called(function=fn(None, READ[:5])),
-            called(function=fn(None, READ[5:])),
+            asks(id="c", function=fn("read", "")),
+            asks(function=fn(None, READ[:5])),
+            asks(function=fn(None, READ[5:])),
             DONE,
         ],
         calls=ONE,
@@ -46,49 +48,57 @@ CALL_SHAPES: dict[str, Shape] = {
     ),
     "all calls with index 0": Shape(
         "ollama/ollama#15457, BerriAI/litellm#33678",
-        [called(index=0, id="c", function=fn("read", READ)), called(index=0, id="d", function=fn("read", OTHER)), DONE],
+        [
+            asks(index=0, id="c", function=fn("read", READ)),
+            asks(index=0, id="d", function=fn("read", OTHER)),
+            DONE,
+        ],
         calls=TWO,
     ),
     "all calls with index 0, in pieces": Shape(
         "vercel/ai#14277",
         [
-            called(index=0, id="c", function=fn("read", READ[:4])),
-            called(index=0, function=fn(None, READ[4:])),
-            called(index=0, id="d", function=fn("read", OTHER[:4])),
-            called(index=0, function=fn(None, OTHER[4:])),
+            asks(index=0, id="c", function=fn("read", READ[:4])),
+            asks(index=0, function=fn(None, READ[4:])),
+            asks(index=0, id="d", function=fn("read", OTHER[:4])),
+            asks(index=0, function=fn(None, OTHER[4:])),
             DONE,
         ],
         calls=TWO,
     ),
     "one id for two calls": Shape(
         "HKUDS/nanobot#3943, can1357/oh-my-pi#2055",
-        [called(index=0, id="c", function=fn("read", READ)), called(index=1, id="c", function=fn("read", OTHER)), DONE],
+        [
+            asks(index=0, id="c", function=fn("read", READ)),
+            asks(index=1, id="c", function=fn("read", OTHER)),
+            DONE,
+        ],
         calls=TWO,
     ),
     "two objects under one index": Shape(
         "open-webui/open-webui#22235",
-        [called(index=0, id="c", function=fn("read", READ)), called(index=0, function=fn(None, OTHER)), DONE],
+        [asks(index=0, id="c", function=fn("read", READ)), asks(index=0, function=fn(None, OTHER)), DONE],
         calls=TWO,
     ),
     "no id": Shape(
-        "QwenLM/qwen-code#5107", [called(index=0, function=fn("read", READ)), part("tool_calls"), DONE], calls=ONE
+        "QwenLM/qwen-code#5107", [asks(index=0, function=fn("read", READ)), part("tool_calls"), DONE], calls=ONE
     ),
-    "an empty id": Shape("QwenLM/qwen-code#5107", [called(index=0, id="", function=fn("read", READ)), DONE], calls=ONE),
+    "an empty id": Shape("QwenLM/qwen-code#5107", [asks(index=0, id="", function=fn("read", READ)), DONE], calls=ONE),
     "a new id in each chunk": Shape(
         "maximhq/bifrost#1829",
         [
-            called(index=0, id="c1", function=fn("read", READ[:4])),
-            called(index=0, id="c2", function=fn(None, READ[4:])),
+            asks(index=0, id="c1", function=fn("read", READ[:4])),
+            asks(index=0, id="c2", function=fn(None, READ[4:])),
             DONE,
         ],
         calls=ONE,
     ),
-    "id a number": Shape(ASSUMED, [called(index=0, id=7, function=fn("read", READ)), DONE], calls=ONE),
+    "id a number": Shape(ASSUMED, [asks(index=0, id=7, function=fn("read", READ)), DONE], calls=ONE),
     "the name in every chunk": Shape(
         "NousResearch/hermes-agent#12230",
         [
-            called(index=0, id="c", function=fn("read", READ[:4])),
-            called(index=0, id="c", function=fn("read", READ[4:])),
+            asks(index=0, id="c", function=fn("read", READ[:4])),
+            asks(index=0, id="c", function=fn("read", READ[4:])),
             DONE,
         ],
         calls=ONE,
@@ -96,8 +106,8 @@ CALL_SHAPES: dict[str, Shape] = {
     "the name in every chunk, a new id too": Shape(
         "NousResearch/hermes-agent#3468",
         [
-            called(index=0, id="c", function=fn("read", READ[:4])),
-            called(index=0, id="d", function=fn("read", READ[4:])),
+            asks(index=0, id="c", function=fn("read", READ[:4])),
+            asks(index=0, id="d", function=fn("read", READ[4:])),
             DONE,
         ],
         calls=ONE,
@@ -105,48 +115,54 @@ CALL_SHAPES: dict[str, Shape] = {
     "the name in pieces": Shape(
         "continuedev/continue#5849",
         [
-            called(index=0, id="c", function=fn("re")),
-            called(index=0, function=fn("ad")),
-            called(index=0, function=fn(None, READ)),
+            asks(index=0, id="c", function=fn("re")),
+            asks(index=0, function=fn("ad")),
+            asks(index=0, function=fn(None, READ)),
             DONE,
         ],
         calls=ONE,
     ),
     "a name put together twice": Shape(
-        "open-webui/open-webui#22177", [called(index=0, id="c", function=fn("readread", READ)), DONE], calls=ONE
+        "open-webui/open-webui#22177", [asks(index=0, id="c", function=fn("readread", READ)), DONE], calls=ONE
     ),
     "the name behind the arguments": Shape(
         "vercel/ai#15879",
-        [called(index=0, id="c", function=fn(None, READ)), called(index=0, function=fn("read")), DONE],
+        [asks(index=0, id="c", function=fn(None, READ)), asks(index=0, function=fn("read")), DONE],
         calls=ONE,
     ),
     "the whole call twice": Shape(
         "brainlid/langchain#174, charmbracelet/crush#3107",
-        [called(index=0, id="c", function=fn("read", READ)), called(index=0, id="c", function=fn("read", READ)), DONE],
+        [
+            asks(index=0, id="c", function=fn("read", READ)),
+            asks(index=0, id="c", function=fn("read", READ)),
+            DONE,
+        ],
         calls=ONE,
     ),
     "arguments an object": Shape(
-        "ggml-org/llama.cpp#20198", [called(index=0, id="c", function=fn("read", {"path": "a.py"})), DONE], calls=ONE
+        "ggml-org/llama.cpp#20198", [asks(index=0, id="c", function=fn("read", {"path": "a.py"})), DONE], calls=ONE
     ),
     "arguments an empty string": Shape(
-        ASSUMED, [called(index=0, id="c", function=fn("read", "")), part("tool_calls"), DONE], calls=[("read", "{}")]
+        ASSUMED, [asks(index=0, id="c", function=fn("read", "")), part("tool_calls"), DONE], calls=[("read", "{}")]
     ),
     "arguments null": Shape(
-        ASSUMED, [called(index=0, id="c", function={"name": "read", "arguments": None}), DONE], calls=[("read", "{}")]
+        ASSUMED,
+        [asks(index=0, id="c", function={"name": "read", "arguments": None}), DONE],
+        calls=[("read", "{}")],
     ),
     "an empty object before the arguments": Shape(
         ASSUMED,
-        [called(index=0, id="c", function=fn("read", "{}")), called(index=0, function=fn(None, READ)), DONE],
+        [asks(index=0, id="c", function=fn("read", "{}")), asks(index=0, function=fn(None, READ)), DONE],
         calls=ONE,
     ),
     "finish_reason stop behind calls": Shape(
-        "vllm-project/vllm#9209", [called(index=0, id="c", function=fn("read", READ)), part("stop"), DONE], calls=ONE
+        "vllm-project/vllm#9209", [asks(index=0, id="c", function=fn("read", READ)), part("stop"), DONE], calls=ONE
     ),
     "the last arguments beside the finish reason": Shape(
         "MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks#177",
         [
-            called(index=0, id="c", function=fn("read", READ[:4])),
-            called("stop", index=0, function=fn(None, READ[4:])),
+            asks(index=0, id="c", function=fn("read", READ[:4])),
+            asks("stop", index=0, function=fn(None, READ[4:])),
             DONE,
         ],
         calls=ONE,
@@ -154,8 +170,8 @@ CALL_SHAPES: dict[str, Shape] = {
     "finish_reason empty amid arguments": Shape(
         "adolfousier/opencrabs#1499",
         [
-            called("", index=0, id="c", function=fn("read", READ[:4])),
-            called("", index=0, function=fn(None, READ[4:])),
+            asks("", index=0, id="c", function=fn("read", READ[:4])),
+            asks("", index=0, function=fn(None, READ[4:])),
             part("tool_calls"),
             DONE,
         ],
@@ -164,8 +180,8 @@ CALL_SHAPES: dict[str, Shape] = {
     "finish_reason tool_calls behind each call": Shape(
         "BerriAI/litellm#27139",
         [
-            called("tool_calls", index=0, id="c", function=fn("read", READ)),
-            called("tool_calls", index=1, id="d", function=fn("read", OTHER)),
+            asks("tool_calls", index=0, id="c", function=fn("read", READ)),
+            asks("tool_calls", index=1, id="d", function=fn("read", OTHER)),
             DONE,
         ],
         calls=TWO,
@@ -193,7 +209,7 @@ CALL_SHAPES: dict[str, Shape] = {
     ),
     "text behind calls": Shape(
         "BerriAI/litellm#27139",
-        [called(index=0, id="c", function=fn("read", READ)), part(content="Hello"), part("stop"), DONE],
+        [asks(index=0, id="c", function=fn("read", READ)), part(content="Hello"), part("stop"), DONE],
         "Hello",
         calls=ONE,
     ),
@@ -205,17 +221,17 @@ CALL_SHAPES: dict[str, Shape] = {
     ),
     "arguments that are no JSON": Shape(
         "open-webui/open-webui#29654",
-        [called(index=0, id="c", function=fn("read", "path=a")), part("tool_calls"), DONE],
+        [asks(index=0, id="c", function=fn("read", "path=a")), part("tool_calls"), DONE],
         calls=[("read", "path=a")],
     ),
     "arguments that are no object": Shape(
         "open-webui/open-webui#29654",
-        [called(index=0, id="c", function=fn("read", "[1]")), part("tool_calls"), DONE],
+        [asks(index=0, id="c", function=fn("read", "[1]")), part("tool_calls"), DONE],
         calls=[("read", "[1]")],
     ),
     "a tool that there is not": Shape(
         "NousResearch/hermes-agent#3468",
-        [called(index=0, id="c", function=fn("terminal", READ)), part("tool_calls"), DONE],
+        [asks(index=0, id="c", function=fn("terminal", READ)), part("tool_calls"), DONE],
         calls=[("terminal", READ)],
     ),
 }

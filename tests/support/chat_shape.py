@@ -35,7 +35,7 @@ def part(finish: Any = None, **delta: Any) -> Json:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
-def called(finish: Any = None, **call: Any) -> Json:
+def asks(finish: Any = None, **call: Any) -> Json:
     return part(finish, tool_calls=[call])
 
 

@@ -11,7 +11,7 @@ from agent_core.errors import EngineError
 from agent_core.responses_server.engine import EngineRequest, EngineTool, TextDelta, ToolCallStart
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
 from agent_core.wire.items import CustomToolCall, FunctionCall, FunctionCallOutput, Message, Reasoning
-from tests.support.chat_shape import DONE, called, fn, part
+from tests.support.chat_shape import DONE, asks, fn, part
 from tests.support.upstream_requests import answer, engine_request
 from tests.support.upstream_server import Answer, Upstream, upstream
 
@@ -67,7 +67,7 @@ async def test_two_calls_of_a_reply_with_one_id_or_none_are_told_apart(call_id: 
 
 
 async def test_an_id_of_an_earlier_round_is_given_to_no_new_call() -> None:
-    events = [called(index=0, id="call_0", function=fn("read", "{}")), part("tool_calls"), DONE]
+    events = [asks(index=0, id="call_0", function=fn("read", "{}")), part("tool_calls"), DONE]
     async with upstream(chat=Answer(events=events)) as server:
         deltas = await ask(server, user(), call("call_0", "a"), answer("call_0", "A"))
     assert [delta.call_id for delta in deltas if isinstance(delta, ToolCallStart)] == [None]
@@ -76,7 +76,7 @@ async def test_an_id_of_an_earlier_round_is_given_to_no_new_call() -> None:
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
 async def test_reasoning_goes_back_with_the_calls_that_it_led_to(field: str) -> None:
     """earendil-works/pi#3636, abhigyanpatwari/GitNexus#43: else 400 at the second request."""
-    events = [part(**{field: "hm"}), called(index=0, id="c", function=fn("read", "{}")), part("tool_calls"), DONE]
+    events = [part(**{field: "hm"}), asks(index=0, id="c", function=fn("read", "{}")), part("tool_calls"), DONE]
     async with upstream(chat=[Answer(events=events), HELLO]) as server:
         engine = UpstreamEngine("far", f"{server.url}#m", {"api": "chat"})
         await ask(server, engine=engine)

@@ -9,7 +9,7 @@ import pytest
 from agent_core.errors import EngineError
 from agent_core.responses_server.engine import Finish, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
-from tests.support.chat_shape import Shape, called, fn, part
+from tests.support.chat_shape import Shape, asks, fn, part
 from tests.support.chat_shapes import SHAPES
 from tests.support.upstream_requests import engine_request
 from tests.support.upstream_server import Answer, Upstream, upstream
@@ -71,7 +71,7 @@ async def test_one_json_value_or_a_stream_of_another_type(kind: str) -> None:
 CUT = {
     "after a finish reason that is on every chunk": [part("stop", content="Hel")],
     "after an empty finish reason": [part("", content="Hel")],
-    "amid the arguments of a call": [called(index=0, id="c", function=fn("read", '{"pa'))],
+    "amid the arguments of a call": [asks(index=0, id="c", function=fn("read", '{"pa'))],
     "before anything": [],
     "after text without a word of its end": [part(content="Hel")],
 }

@@ -1,0 +1,114 @@
+"""The one port of all front ends: a session, wherever it runs.
+
+`local.LocalHost` keeps the core's session in this process, `attached.AttachedHost` follows one that another process
+hosts. A front end knows neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from agent_core.errors import LooplineError
+from agent_core.telemetry.emitter import Sink
+from agent_core.tools.editor.diagnostics import Diagnostic
+from agent_core.tools.workspace.changes import Change
+from agent_core.tools.workspace.workspace import Documents
+from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.events import Observer
+from agent_core.turns.views import SessionView, Steered, TurnView
+
+
+class FrontEndGone(LooplineError):
+    """The front end that was asked is not there any more, or does not do what it was asked."""
+
+    code = "front_end"
+
+
+class FrontEnd(Protocol):
+    """What a session works for: it is asked, and its unsaved buffers count."""
+
+    @property
+    def name(self) -> str:
+        """`cli`, `lsp`, …: who answered an approval."""
+
+    @property
+    def documents(self) -> Documents | None: ...
+
+    async def ask(self, approval: Approval) -> Decision | None:
+        """None: nobody can answer here. Cancelled once somebody else answered. Raises FrontEndGone."""
+
+    async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]: ...
+
+
+class SessionHost(Protocol):
+    """One session. It owns its queue: turns run one after the other."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def front_end(self) -> FrontEnd | None:
+        """Whom the session works for at the moment."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits in this process."""
+
+    @property
+    def attended(self) -> bool:
+        """Whether another process follows the session, which this one hosts."""
+
+    def view(self) -> SessionView:
+        """As of now, without I/O."""
+
+    def turn(self, turn_id: str) -> TurnView | None: ...
+
+    def knows(self, turn_id: str) -> bool:
+        """Whether it is a turn, or the undoing of one, of this session."""
+
+    def submit(self, task: str, *, title: str = "") -> TurnView:
+        """Queue a turn, at once. `title` empty: the task's first line."""
+
+    def take_over(self, turns: Sequence[TurnView]) -> None:
+        """Queue turns that were asked for where the session was before."""
+
+    async def cancel(self, turn_id: str) -> None:
+        """Cancelling a turn that ended is no error. Raises UsageError (`unknown_turn`)."""
+
+    async def steer(self, turn_id: str, text: str) -> Steered:
+        """Raises UsageError (`unknown_turn`)."""
+
+    async def undo(self, turn_id: str) -> None:
+        """Take back what a turn did to files, once nothing runs; what comes of it is told as an event. `turn_id` may
+        be the id of an earlier undoing. Raises UsageError (`unknown_turn`, `turn_running`)."""
+
+    async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
+        """False: it is not one of this session's, or not open any more."""
+
+    async def changes(self, turn_id: str) -> Sequence[Change]:
+        """What the turn came to in files so far."""
+
+    def place_of(self, shown: str) -> Path | None:
+        """The file that a path of this session's events means; None where that is not known here."""
+
+    def subscribe(self, observer: Observer, sink: Sink) -> Callable[[], None]:
+        """Every turn event and every event of telemetry from now on; call what is returned to stop."""
+
+    def attend(self, front_end: FrontEnd) -> None:
+        """From now on the session works for `front_end`; what is open is asked there."""
+
+    def leave(self, front_end: FrontEnd) -> None:
+        """`front_end` is gone; whatever runs goes on, questions wait for the next one."""
+
+    def warm(self) -> None:
+        """Open the session, so that the first turn finds it ready."""
+
+    def reconfigure(self, *, roots: tuple[Path, ...] | None = None, model: str | None = None) -> None:
+        """Settings changed: they hold from the next turn on, and so does `model`; other `roots` hold at once."""
+
+    async def cancel_all(self) -> None:
+        """Returns once nothing of any turn in this process is left. Bound the wait."""
+
+    async def close(self) -> None: ...

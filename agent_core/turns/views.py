@@ -1,0 +1,49 @@
+"""How sessions and turns stand, as front ends show them. Records, no I/O."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from agent_core.turns.approval import Approval
+from agent_core.turns.events import TurnStatus
+
+Place = Literal["live", "attached"]
+"""Whether a session is hosted by this process, or by another one that this process is attached to."""
+
+
+class TurnView(msgspec.Struct, kw_only=True):
+    """A turn that was asked for. `task` is all that was asked, where that is known; `text` its answer once it ended;
+    `started` is RFC 3339, empty where it is not known. Owned by the list of its session.
+    """
+
+    turn_id: str
+    title: str
+    task: str
+    started: str
+    status: TurnStatus = "queued"
+    text: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.status not in ("queued", "running")
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as of now. `turns` and `approvals` are oldest first; `created` is RFC 3339."""
+
+    session_id: str
+    place: Place
+    title: str
+    created: str
+    model: str
+    turns: tuple[TurnView, ...]
+    approvals: tuple[Approval, ...]
+
+
+class Steered(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of something that was said to a turn. `input_id` is that of the `input` event."""
+
+    input_id: str
+    fate: Literal["steered", "queued", "refused"]
