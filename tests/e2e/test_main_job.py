@@ -170,8 +170,8 @@ def test_commands_are_denied_with_a_hint_where_nobody_can_answer(tmp_path: Path)
     project = copy_to(tmp_path / "project")
     before = tree(project)
     done = loopline("run", TASK, "-w", str(project), "--json", env=environment(tmp_path / "home"))
-    denied = [line for line in done.lines if line["type"] == "tool.finished" and line["result"]["status"] == "denied"]
-    assert denied and all("--approve auto" in line["result"]["output"] for line in denied)
+    denied = [line for line in done.lines if line["type"] == "tool.finished" and line["status"] == "denied"]
+    assert denied and all("--approve auto" in line["output"] for line in denied)
     assert done.code == 1
     assert tree(project) == before
 
