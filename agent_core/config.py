@@ -188,7 +188,7 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a number from 0 to 1", doc="Share of sessions that use the WebSocket, drawn per session."),
     Setting(key="project", field="project", parse=_text, workspace=True,
             expected="a short label", doc="Label of this project in telemetry; never a path."),
-    Setting(key="python", field="python", parse=_text,
+    Setting(key="python", field="python", env="LOOPLINE_PYTHON", parse=_text,
             expected="a path or name of a Python interpreter", doc="Interpreter that runs the project's tests."),
     Setting(key="trusted", field="trusted", parse=_texts,
             expected="a list of folders", doc="Folders that may configure or start things by themselves."),

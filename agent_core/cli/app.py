@@ -45,6 +45,11 @@ def run_app() -> None:
         sys.exit(error.exit_code)
 
 
+def _program(given: str | None) -> str | None:
+    """A path is meant from here, not from the workspace; a bare name is looked for on PATH."""
+    return str(Path(given).expanduser().absolute()) if given and "/" in given else given
+
+
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words. `-` reads it from stdin.")],
@@ -66,6 +71,10 @@ def run(
     resume: Annotated[
         str | None, typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model.")
     ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
+    ] = None,
 ) -> None:  # fmt: skip
     """Do one task in a folder, then show what it took.
 
@@ -77,7 +86,11 @@ def run(
     from agent_core.cli.run import RunOptions, run_task
 
     flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport}
-    sys.exit(run_task(RunOptions(task=task, workspace=workspace, flags=flags, json=json, resume=resume)))
+    sys.exit(
+        run_task(
+            RunOptions(task=task, workspace=workspace, flags=flags, json=json, resume=resume, python=_program(python))
+        )
+    )
 
 
 @app.command()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from agent_core.errors import ToolError
 from agent_core.tools.checks.checks import ChecksTool
-from agent_core.tools.commands.environment import command_environment
+from agent_core.tools.commands.environment import PYTHON_VARIABLE, command_environment, find_interpreter
 from agent_core.tools.commands.handles import Handles, ProcessTool
 from agent_core.tools.commands.processes import Processes
 from agent_core.tools.commands.shell import ShellTool
@@ -46,6 +47,7 @@ def standard_toolbox(
     """
     base = os.environ if environment is None else environment
     commands = command_environment(base, trusted=trusted, keep=keep_variables)
+    commands.update(_python_of(workspace, python, commands, use_venv=trusted or use_venv))
     processes = Processes(sandbox)
     own = Processes()
     handles = Handles(processes) if background else None
@@ -68,3 +70,14 @@ def standard_toolbox(
     if handles is not None:
         tools.append(ProcessTool(handles))
     return Toolbox(tools, closing=closing, source=source, background=handles)
+
+
+def _python_of(
+    workspace: Workspace, setting: str | None, environment: Mapping[str, str], *, use_venv: bool
+) -> dict[str, str]:
+    """The variable that tells commands which interpreter the workspace has; none where there is none."""
+    try:
+        found = find_interpreter(workspace.root, setting=setting, environment=environment, use_venv=use_venv)
+    except ToolError:
+        return {}
+    return {PYTHON_VARIABLE: found.path}

@@ -28,7 +28,7 @@ from agent_core.tools.checks.runners import (
     source_folder,
     unittest_arguments,
 )
-from agent_core.tools.commands.environment import Interpreter, find_interpreter
+from agent_core.tools.commands.environment import ANOTHER_PYTHON, Interpreter, find_interpreter
 from agent_core.tools.commands.processes import Processes
 from agent_core.tools.commands.running import Command, Outcome
 from agent_core.tools.commands.scratch import Scratch
@@ -153,7 +153,11 @@ class ChecksTool:
             )
             if project.pytest_configured or project.plain_tests or not project.unittest_tests:
                 has_pytest = await self._interpreter_has_pytest(interpreter.path, root)
-        runner = choose(project, has_pytest=has_pytest)
+        try:
+            runner = choose(project, has_pytest=has_pytest)
+        except ToolError as error:
+            which = f"{error.message}: {interpreter.shown}; {ANOTHER_PYTHON}" if interpreter else error.message
+            raise ToolError(which, code=error.code) from error
         if runner == "npm":
             return self._npm(target)
         if runner is None or interpreter is None:

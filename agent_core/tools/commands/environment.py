@@ -30,11 +30,22 @@ _UNTRUSTED_GIT = {"core.fsmonitor": "false", "core.hooksPath": os.devnull}
 _VENV_NAMES = (".venv", "venv")
 
 
+PYTHON_VARIABLE = "LOOPLINE_PYTHON"
+"""Names the setting `python`; commands see in it which interpreter the workspace has."""
+ANOTHER_PYTHON = "name another with --python, the setting python or LOOPLINE_PYTHON, or activate an environment"
+
+
 class Interpreter(msgspec.Struct, frozen=True):
     """`path` to run, and which rule chose it: setting, VIRTUAL_ENV, .venv, venv or PATH."""
 
     path: str
     rule: str
+
+    @property
+    def shown(self) -> str:
+        """The path and why this one, for a person who wants another."""
+        found = {"setting": "named by the setting python", "PATH": "the first python3 on PATH"}
+        return f"{self.path} ({found.get(self.rule, f'from {self.rule}')})"
 
 
 def command_environment(

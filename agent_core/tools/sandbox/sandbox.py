@@ -22,7 +22,7 @@ import msgspec
 
 from agent_core import launch
 from agent_core.config import state_dir
-from agent_core.tools.commands.environment import with_git_settings
+from agent_core.tools.commands.environment import PYTHON_VARIABLE, with_git_settings
 from agent_core.tools.commands.running import Command
 from agent_core.tools.commands.scratch import Scratch, open_scratch
 from agent_core.tools.sandbox import landlock, seccomp
@@ -245,7 +245,8 @@ def _needed_in_tmp(command: Command) -> list[str]:
     """Folders below /tmp that a command needs to start: where programs, its interpreter and its home are."""
     home = command.environment.get("HOME", "")
     program = Path(command.argv[0])
-    wanted = [home, str(program.parent), *command.environment.get("PATH", "").split(os.pathsep)]
+    python = Path(command.environment.get(PYTHON_VARIABLE, ""))
+    wanted = [home, str(program.parent), str(python.parent), *command.environment.get("PATH", "").split(os.pathsep)]
     wanted += [str(folder.parent) for folder in map(Path, wanted[1:]) if (folder.parent / "pyvenv.cfg").is_file()]
     real = {os.path.realpath(folder) for folder in wanted if folder.startswith("/") and Path(folder).is_dir()}
     return sorted(folder for folder in real if below(folder, "/tmp") and folder != "/tmp")
