@@ -128,7 +128,7 @@ Observation = Listing | FileText | Hits | TestRun | Edited | ScriptOutput | Refu
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """Text for the user and the actions that may run side by side. No actions: the answer is final."""
 
     say: str

@@ -35,7 +35,7 @@ from agent_core.repair.programs import program
 
 _END = "LOOPLINE_END"
 _USUAL = ('"$VIRTUAL_ENV/bin/python"', ".venv/bin/python", "venv/bin/python", "python3", "python")
-"""Where the interpreter of a workspace usually is, in the order in which it is looked for."""
+"""Where the interpreter of a workspace usually is, in the order in which it is looked for; the client may say it."""
 _ENVELOPE = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Process|Exit code|Original token count|Total output lines|Warning)[^\n]*\n)+Output:\n"
 )
@@ -70,7 +70,10 @@ def _python(interpreter: Interpreter) -> str:
         return f"{lead}{shlex.quote(name)}"
     wanted = f"import {interpreter.runner}" if interpreter.runner else "pass"
     tried = " ".join(dict.fromkeys([*_USUAL, *([shlex.quote(name)] if name else [])]))
-    return f'for PY in {tried}; do "$PY" -c "{wanted}" 2>/dev/null && break; done; {lead}"$PY"'
+    looked_for = f'for PY in {tried}; do "$PY" -c "{wanted}" 2>/dev/null && break; done'
+    any_at_all = f'for PY in {tried}; do "$PY" -c pass 2>/dev/null && break; done'
+    found = looked_for if wanted == "pass" else f"{looked_for} || {any_at_all}"
+    return f'PY=$LOOPLINE_PYTHON; [ "$PY" ] || {found}; {lead}"$PY"'
 
 
 def edit_of(text: str) -> EditFile | None:

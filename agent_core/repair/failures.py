@@ -28,6 +28,8 @@ class Failure:
     frames: tuple[tuple[str, int, str], ...] = ()
     seconds: float = 0.0
     """How long it ran, where that was measured."""
+    named: bool = False
+    """Whether the task names it."""
 
     @property
     def hangs(self) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 
 from agent_core.repair import rank, report
-from agent_core.repair.actions import Edited, Observation, RunTests, Step, TestRun
+from agent_core.repair.actions import Edited, Observation, PlanStep, RunTests, TestRun
 from agent_core.repair.failures import Failure
 from agent_core.repair.localise import Weights
 from agent_core.repair.operators.base import Candidate
 from agent_core.repair.project import Project, edits_between, patched
-from agent_core.repair.search import Outcome
+from agent_core.repair.search import SearchResult
 from agent_core.repair.source import Source
 
 
@@ -21,9 +21,9 @@ def search(
     weights: Mapping[str, Weights],
     failures: Sequence[Failure],
     most: int,
-) -> Generator[Step, tuple[Observation, ...], Outcome]:
+) -> Generator[PlanStep, tuple[Observation, ...], SearchResult]:
     """Leaves the fix in place, or the files as they were. `most` tries, each two calls and a run of the tests."""
-    outcome = Outcome()
+    outcome = SearchResult()
     placed: Candidate | None = None
     target = next((failure.file for failure in failures if failure.file), None)
     for candidate in rank.candidates(sources, weights, failures, project.clues(failures)):
@@ -38,9 +38,9 @@ def search(
             return outcome
         placed = candidate
         outcome.tried += 1
-        (run,) = yield Step("", (RunTests(target, command),))
+        (run,) = yield PlanStep("", (RunTests(target, command),))
         if isinstance(run, TestRun) and run.status == "passed" and target is not None:
-            (run,) = yield Step("The tests that failed pass. Now the whole suite.", (RunTests(None, command),))
+            (run,) = yield PlanStep("The tests that failed pass. Now the whole suite.", (RunTests(None, command),))
         if isinstance(run, TestRun) and run.status == "passed":
             outcome.fix, outcome.run = (candidate,), run
             return outcome
@@ -58,7 +58,7 @@ def _parses(project: Project, candidate: Candidate) -> bool:
 
 def _move(
     project: Project, old: Candidate | None, new: Candidate | None
-) -> Generator[Step, tuple[Observation, ...], str | None]:
+) -> Generator[PlanStep, tuple[Observation, ...], str | None]:
     """From one edit in place to another, in one call where both are in one file. The reason where a tool refused."""
     paths = dict.fromkeys(edit.path for edit in (old, new) if edit is not None)
     for path in paths:
@@ -69,11 +69,11 @@ def _move(
             say = (
                 f"I try: {report.reason((new,))}." if new is not None and path == new.path else "I take the edit back."
             )
-            (observed,) = yield Step(say, (edit,))
+            (observed,) = yield PlanStep(say, (edit,))
             if not isinstance(observed, Edited):
                 return f"an edit was refused ({getattr(observed, 'why', 'no reason given')})"
     return None
 
 
-def last_run(outcome: Outcome, first: TestRun) -> TestRun:
+def last_run(outcome: SearchResult, first: TestRun) -> TestRun:
     return outcome.run or first

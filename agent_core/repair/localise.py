@@ -25,7 +25,7 @@ def by_coverage(coverage: Sequence[Coverage], failures: Sequence[Failure], faile
         if not is_test_path(item.path):
             weights[item.path] = {
                 line: bad / math.sqrt(max(failed, bad) * (bad + good))
-                for line, (bad, good) in item.lines.items()
+                for line, (bad, good) in item.counts().items()
                 if bad
             }
     for path, line, factor in _marked(failures):

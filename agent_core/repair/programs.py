@@ -11,9 +11,13 @@ from typing import Any
 _SCRIPTS = "agent_core.repair.scripts"
 
 
+_MODULES = ("common", "choice")
+"""Parts that the others use by their names; in the one program they are that program."""
+
+
 def program(parts: Sequence[str], job: Mapping[str, Any]) -> str:
     """One program out of parts that import each other; `JOB` holds what is asked of it."""
-    names = "\n".join(f"{part} = sys.modules[__name__]" for part in parts if part == "common")
+    names = "\n".join(f"{part} = sys.modules[__name__]" for part in parts if part in _MODULES)
     body = "\n".join([_text(parts[0]), names, *map(_text, parts[1:])])
     return f"from __future__ import annotations\n{_stated(job)}\n{body}\n"
 

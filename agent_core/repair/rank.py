@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_core.repair.failures import Failure
 from agent_core.repair.localise import Weights, along_the_flow
-from agent_core.repair.operators import FAMILIES
+from agent_core.repair.operators import OPERATORS
 from agent_core.repair.operators.base import Candidate, Clues, apply
 from agent_core.repair.source import FunctionNode, Region, Source
 
@@ -24,10 +25,10 @@ def candidates(
     found: dict[tuple[str, tuple[object, ...]], tuple[float, Candidate]] = {}
     for region, lines in suspects(sources, weights, failures):
         top = max(lines.values())
-        for family in FAMILIES:
-            for candidate in family(region, clues):
+        for operator in OPERATORS:
+            for candidate in operator(region, clues):
                 weight = lines.get(candidate.line) or _near(lines, candidate.line, top)
-                score = candidate.prior * weight
+                score = candidate.prior * weight * (_urgency(region, candidate, clues) if weight else 1.0)
                 key = _key(region.source, candidate) if weight else None
                 if key is not None and (key not in found or found[key][0] < score):
                     found[key] = (score, candidate)
@@ -121,3 +122,55 @@ def is_cold(source: Source, candidate: Candidate, at_import: frozenset[int]) -> 
         ):
             return True
     return False
+
+
+_MOVES, _BESIDE = 5.0, 0.5
+"""How much likelier an edit is that changes what decides on the end, and one that has nothing to do with it."""
+
+
+def _urgency(region: Region, candidate: Candidate, clues: Clues) -> float:
+    """How much likelier an edit is that bears on a loop or recursion without end; 1.0 where no test hangs."""
+    if clues.hangs:
+        return _of_loop(region, candidate)
+    if clues.has_error("RecursionError"):
+        return _of_recursion(region, candidate)
+    return 1.0
+
+
+def _of_loop(region: Region, candidate: Candidate) -> float:
+    loops = [node for node in region.nodes if isinstance(node, ast.While)]
+    around = [node for node in loops if node.lineno <= candidate.line <= (node.end_lineno or node.lineno)]
+    if not around:
+        return _of_recursion(region, candidate) if region.is_recursive else _BESIDE
+    texts = [item.text for item in candidate.replacements]
+    for loop in around:
+        if loop.test.lineno <= candidate.line <= (loop.test.end_lineno or candidate.line):
+            return _MOVES / 2
+        for name in _deciding(loop):
+            assigned = rf"(?<![\w.]){re.escape(name)}\s*([-+*/%|&]|//|<<|>>)?=(?!=)"
+            line = region.source.lines[candidate.line - 1]
+            if any(re.search(assigned, text) for text in texts) or re.search(assigned, line):
+                return _MOVES
+    return 1.0
+
+
+def _deciding(loop: ast.While) -> list[str]:
+    """Names that the loop's end hangs on: those of its test, and of tests ahead of a `break` or `return`."""
+    tests: list[ast.AST] = [loop.test]
+    tests += [
+        node.test
+        for node in ast.walk(loop)
+        if isinstance(node, ast.If) and any(isinstance(item, ast.Break | ast.Return) for item in node.body)
+    ]
+    return list(dict.fromkeys(node.id for test in tests for node in ast.walk(test) if isinstance(node, ast.Name)))
+
+
+def _of_recursion(region: Region, candidate: Candidate) -> float:
+    calls = [node for node in region.nodes if region.is_self_call(node)]
+    inside = any(
+        start <= item.start and item.end <= end
+        for node in calls
+        for start, end in [region.source.span(node)]
+        for item in candidate.replacements
+    )
+    return _MOVES if inside else 1.0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_core.repair import report
-from agent_core.repair.actions import EditFile, Observation, Step
-from agent_core.repair.limits import Limits
+from agent_core.repair.actions import EditFile, Observation, PlanStep
+from agent_core.repair.limits import SearchLimits
 from agent_core.repair.plan import plan
 from agent_core.repair.search import Steps
 from agent_core.repair.tools_adapter import OfferedTool, ToolCall, Toolset, find_tools
@@ -45,7 +45,7 @@ class Playback:
     key: tuple[object, ...]
     seen: tuple[DoneCall, ...]
     steps: Steps
-    step: Step | None
+    step: PlanStep | None
     answers: list[Observation]
     """Of the present step's actions, those that are there already."""
 
@@ -78,7 +78,7 @@ class Reply:
     calls: tuple[ToolCall, ...]
 
 
-def next_reply(request: Asked, limits: Limits) -> Reply:
+def next_reply(request: Asked, limits: SearchLimits) -> Reply:
     """What to say and call next. Pure but for the cache in `request.memory`."""
     if request.tool_choice == "none":
         return Reply(report.NO_TOOLS, ())
@@ -114,7 +114,7 @@ def _cached(cached: Any, turn: Turn, tools: Toolset) -> Playback | None:
     return cached if cached.forward(turn.calls[len(cached.seen) :], tools) else None
 
 
-def _replayed(turn: Turn, tools: Toolset, limits: Limits) -> Playback:
+def _replayed(turn: Turn, tools: Toolset, limits: SearchLimits) -> Playback:
     """A plan replayed from the start. Calls that it would not have made are passed over, with all before them."""
     for start in range(len(turn.calls) + 1):
         interrupted = (*turn.interrupted, *turn.calls[:start])

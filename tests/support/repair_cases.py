@@ -64,13 +64,20 @@ def cases() -> list[Case]:
 
 def read_case(path: Path) -> Case:
     """Raises ValueError, naming the file, where it is no case."""
+    facts, files, fix = read_head(path)
+    return Case(path.stem, facts["kind"], facts["runner"], fix, files)
+
+
+def read_head(path: Path) -> tuple[dict[str, str], dict[str, str], list[Hunk]]:
+    """The facts of a case's head, its files and its fix. Raises ValueError, naming the file, where it is no case."""
     head, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     named = zip(parts[::2], parts[1::2], strict=True)
     sections = {name: text.rstrip("\n") + "\n" if text.strip() else "" for name, text in named}
     facts = dict(line.split(": ", 1) for line in head.splitlines() if line)
-    if set(facts) != {"kind", "runner"} or "fix" not in sections:
+    if not {"kind", "runner"} <= set(facts) or "fix" not in sections:
         raise ValueError(f"{path}: a case has a kind, a runner and a section `fix`")
-    return Case(path.stem, facts["kind"], facts["runner"], _hunks(sections.pop("fix")), sections)
+    fix = _hunks(sections.pop("fix"))
+    return facts, sections, fix
 
 
 def _hunks(diff: str) -> list[Hunk]:

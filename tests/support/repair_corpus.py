@@ -73,12 +73,12 @@ def _run(root: Path, home: Path) -> Played:
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert lines, done.stderr
     calls = [
-        (str(line["name"]), json.loads(line["arguments"]), str(line["result"]["output"]))
+        (str(line["name"]), json.loads(line["arguments"]), str(line["output"]))
         for line in lines
         if line["type"] == "tool.finished"
     ]
     return Played(
-        [], [line["text"] for line in lines if line["type"] == "text"], calls, lines[-1]["calls"],
+        [], [line["text"] for line in lines if line["type"] == "text.done"], calls, lines[-1]["calls"],
         time.monotonic() - started,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agent_core.repair.limits import Limits
+from agent_core.repair.limits import SearchLimits
 from agent_core.responses_server.engine import (
     EngineRequest,
     EngineTool,
@@ -151,7 +151,7 @@ def request_for(
     )  # fmt: skip
 
 
-async def one_reply(request: EngineRequest, limits: Limits | None = None) -> tuple[str, list[tuple[str, str]]]:
+async def one_reply(request: EngineRequest, limits: SearchLimits | None = None) -> tuple[str, list[tuple[str, str]]]:
     """Text and (name, arguments) of the calls of one response."""
     text, finished = "", False
     calls: list[list[str]] = []
@@ -181,7 +181,7 @@ async def play(
     parallel: bool = True,
     max_replies: int = 400,
     watch: Callable[[Played], None] = lambda played: None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
 ) -> Played:
     """Runs tools as the engine asks until it stops asking."""
     played = Played([*items, Message(role="user", content=task)])

@@ -1,4 +1,4 @@
-"""The families of edits, one idea per file; all of them pure."""
+"""The operators: kinds of edits, one idea per file; all of them pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from agent_core.repair.operators import checks, guards, sequences
 from agent_core.repair.operators.access import safe_access
 from agent_core.repair.operators.arguments import wrong_arguments
 from agent_core.repair.operators.arithmetic import arithmetic
-from agent_core.repair.operators.base import Family
+from agent_core.repair.operators.base import Operator
 from agent_core.repair.operators.boolean import boolean_logic
 from agent_core.repair.operators.calls import wrong_calls
 from agent_core.repair.operators.compare import comparisons
@@ -22,7 +22,7 @@ from agent_core.repair.operators.returns import missing_else, returns
 from agent_core.repair.operators.structure import structure
 from agent_core.repair.operators.wrapping import bounded, missing_calls
 
-FAMILIES: tuple[Family, ...] = (
+OPERATORS: tuple[Operator, ...] = (
     unknown_names,
     comparisons,
     off_by_one,
@@ -51,4 +51,4 @@ FAMILIES: tuple[Family, ...] = (
     structure,
     missing_statements,
 )
-"""Every family that the search tries. Where two make the same text, the earlier one's reason is told."""
+"""Every operator that the search tries. Where two make the same text, the earlier one's reason is told."""

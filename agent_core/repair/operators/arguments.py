@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from agent_core.repair.operators.base import Candidate, Clues, Maker, called_name, operand
+from agent_core.repair.operators.base import Candidate, Clues, Maker, brief, called_name, operand
 from agent_core.repair.operators.scope import attributes_of_self, readable
 from agent_core.repair.source import FunctionNode, Region, Replacement, Source, remembered
 
@@ -15,6 +15,8 @@ def wrong_arguments(region: Region, clues: Clues) -> Iterator[Candidate]:
     for node in region.nodes:
         if isinstance(node, ast.Call):
             yield from _arguments(maker, node, signatures(region.source))
+        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
+            yield from _pair(maker, node)
 
 
 def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments]) -> Iterator[Candidate]:
@@ -44,6 +46,19 @@ def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments
     if name in signatures and len(values) == len(node.args) + len(node.keywords):
         yield from _added(maker, node, signatures[name])
     yield from _defaults(maker, node, name)
+
+
+def _pair(maker: Maker, node: ast.Tuple) -> Iterator[Candidate]:
+    """The two parts of a pair, swapped."""
+    source = maker.source
+    first, second = node.elts
+    if any(isinstance(item, ast.Constant | ast.Starred) for item in node.elts):
+        return
+    swap = [
+        Replacement(*source.span(first), operand(source, second, 2)),
+        Replacement(*source.span(second), operand(source, first, 2)),
+    ]
+    yield maker.edit(swap, node.lineno, f"the parts of `{brief(source.segment(node))}` are swapped", 0.2)
 
 
 def _positions(signature: ast.arguments | None) -> list[str]:

@@ -1,7 +1,7 @@
-"""What every family of edits shares: the candidate, the clues and the rendering of expressions with right brackets.
+"""What every operator shares: the candidate, the clues and the rendering of expressions with right brackets.
 
-A family is a pure function `(region, clues) -> candidates`. It states a prior (how often such a slip is the cause) and
-a reason; where the slip is likely is not its business (`rank.py` knows).
+An operator is a pure function `(region, clues) -> candidates`. It states a prior (how often such a fault is the
+cause) and a reason; where the fault is likely is not its business (`rank.py` knows).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from agent_core.repair.source import Region, Replacement, Source
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One edit that might be the fix. `line` is where it happens, `prior` in (0, 1] how usual such a slip is."""
+    """One edit that might be the fix. `line` is where it happens, `prior` in (0, 1] how usual such a fault is."""
 
     path: str
     replacements: tuple[Replacement, ...]
@@ -50,7 +50,7 @@ class Clues:
         return any(ended_by_time(kind, message) for kind, message in self.errors)
 
 
-Family = Callable[[Region, Clues], Iterator[Candidate]]
+Operator = Callable[[Region, Clues], Iterator[Candidate]]
 
 _PRECEDENCE: list[tuple[type[ast.AST], ...]] = [
     (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Tuple),
@@ -141,7 +141,7 @@ def replace(source: Source, node: ast.expr, text: str) -> Replacement:
 
 
 class Maker:
-    """Makes the candidates of one family in one region."""
+    """Makes the candidates of one operator in one region."""
 
     def __init__(self, region: Region, kind: str) -> None:
         self.region, self.source, self.kind = region, region.source, kind

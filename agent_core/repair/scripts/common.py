@@ -32,6 +32,15 @@ WAIT_S, LOAD_S = 5, 30
 machine. Only what sleeps needs them; what loops ends by its processor time."""
 
 
+MAX_STRETCH = 3.0
+"""No longer than that, however busy the machine."""
+
+
+def stretch() -> float:
+    """How much longer it takes on a machine that does other things."""
+    return min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1.0), MAX_STRETCH)
+
+
 class TimeIsUp(BaseException):
     """Raised inside a test that ran for too long; not an Exception, so that code under test does not swallow it."""
 
@@ -137,8 +146,7 @@ def enter(root: str, base: str) -> None:
         return os.path.join(base, os.path.relpath(path, root)) if inside and part not in SKIPPED_FOLDERS else path
 
     sys.path[:] = [moved(path) if path else base for path in sys.path if path not in ("-",)]
-    if "pytest" in JOB["runner"] or JOB["runner"] == "unittest":
-        sys.path.insert(0, base)
+    sys.path.insert(0, base)
     if os.environ.get("PYTHONPATH"):
         os.environ["PYTHONPATH"] = os.pathsep.join(moved(path) for path in os.environ["PYTHONPATH"].split(os.pathsep))
     for finder in sys.meta_path:

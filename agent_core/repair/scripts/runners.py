@@ -18,6 +18,9 @@ from typing import Any
 from agent_core.repair.scripts import common
 from agent_core.repair.scripts.common import JOB, TimeIsUp
 
+DEAF_S = 1.0
+"""Processor time, the kernel's included, after which a test is ended that does not hear that its time is up."""
+
 
 def preload() -> None:
     """Loads pytest and its plugins, but nothing of the project, so that children of this process need not."""
@@ -37,6 +40,7 @@ class Tests:
     def __init__(self, base: str) -> None:
         self.base = base
         self.items: dict[str, Any] = {}
+        self.files: dict[str, str] = {}
         self.broken: list[dict[str, Any]] = []
         self.session: Any = None
 
@@ -70,6 +74,10 @@ class Tests:
                 stack.extend(reversed(list(test)))
             else:
                 self.items[test.id()] = test
+                module = sys.modules.get(type(test).__module__)
+                self.files[test.id()] = os.path.relpath(getattr(module, "__file__", None) or test.id(), self.base)
+                if type(test).__name__ == "_FailedTest":
+                    self.files[test.id()] = test.id()
 
     # hooks of pytest: this object is a plugin
 
@@ -80,16 +88,25 @@ class Tests:
     def pytest_runtestloop(self, session: Any) -> None:
         self.session = session
         self.items = {item.nodeid: item for item in session.items}
+        self.files = {name: name.partition("::")[0] for name in self.items}
         for item in session.items:
             item.repr_failure = lambda *ignored, **given: "failed"  # nobody reads the long form, which costs most
         self._ready()
         os._exit(0)
 
-    def run(self, ids: list[str], limit_s: float, report: Callable[[dict[str, Any]], None], around: Any = None) -> None:
-        """Runs tests in order. Each gets `limit_s` of processor time; `around(id)` is entered for each."""
+    def run(
+        self,
+        ids: list[str],
+        limit_s: float,
+        report: Callable[[dict[str, Any]], None],
+        around: Any = None,
+        stop_at_hang: bool = False,
+    ) -> None:
+        """Runs tests in order. Each gets `limit_s` of processor time; `around(id)` is entered for each. `stop_at_hang`:
+        none after one whose time was up."""
         signal.signal(signal.SIGVTALRM, _time_is_up)
         if JOB["runner"] == "unittest":
-            result = _Result(limit_s, report, around)
+            result = _Result(limit_s, report, around, stop_at_hang)
             unittest.TestSuite([self.items[name] for name in ids]).run(result)
             return
         watcher = _Watcher(report)
@@ -108,6 +125,8 @@ class Tests:
                 finally:
                     _start_timer(0)
             report(watcher.end())
+            if stop_at_hang and watcher.failure and watcher.failure["type"] == "TimeIsUp":
+                return
 
 
 def _time_is_up(number: int, frame: Any) -> None:
@@ -115,7 +134,10 @@ def _time_is_up(number: int, frame: Any) -> None:
 
 
 def _start_timer(limit_s: float) -> None:
+    """Raises TimeIsUp in the test after `limit_s` of processor time; ends the process where that is not heard, because
+    the test is inside a function of C that does not end."""
     signal.setitimer(signal.ITIMER_VIRTUAL, limit_s, limit_s / 4)
+    signal.setitimer(signal.ITIMER_PROF, 2 * limit_s + DEAF_S if limit_s else 0)
 
 
 class _nothing:
@@ -199,9 +221,11 @@ class _Watcher:
 class _Result(unittest.TestResult):
     """Follows the tests of unittest."""
 
-    def __init__(self, limit_s: float, report: Callable[[dict[str, Any]], None], around: Any) -> None:
+    def __init__(
+        self, limit_s: float, report: Callable[[dict[str, Any]], None], around: Any, stop_at_hang: bool
+    ) -> None:
         super().__init__()
-        self.limit_s, self.report, self.around = limit_s, report, around
+        self.limit_s, self.report, self.around, self.stop_at_hang = limit_s, report, around, stop_at_hang
         self.failure: dict[str, Any] | None = None
         self.outcome, self.started, self.worked = "passed", 0.0, 0.0
         self.context: Any = _nothing()
@@ -222,6 +246,8 @@ class _Result(unittest.TestResult):
         told = {"end": test.id(), "outcome": self.outcome, "s": clock_s, "cpu_s": cpu_s, "failure": self.failure}
         self.report(told)
         super().stopTest(test)
+        if self.stop_at_hang and self.failure and self.failure["type"] == "TimeIsUp":
+            self.stop()
 
     def _failed(self, test: Any, error: Any) -> None:
         _start_timer(0)

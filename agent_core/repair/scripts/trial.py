@@ -1,7 +1,7 @@
 """Tries candidate edits in a scratch copy against the failing tests, then the survivors against the whole suite."""
 
 # Sent as text to interpreters that may be older: short beats modern.
-# ruff: noqa: B905, PTH118, PTH120
+# ruff: noqa: B905, PTH118, PTH120, PTH123
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from agent_core.repair.scripts.common import (
     read_text,
     say,
     stop,
+    stretch,
     write_edits,
 )
 from agent_core.repair.scripts.runners import Tests, preload
@@ -51,14 +52,15 @@ def outcome(tests: Tests, ids: list[str], limit_s: float) -> Callable[[Callable[
         groups = [meant(tests, name) for name in ids]
         ends: list[Verdict] = []
         wanted = list(dict.fromkeys(name for group in groups for name in group))
-        tests.run(wanted, limit_s, lambda message: ends.append(message) if "end" in message else None)
+        told = lambda message: ends.append(message) if "end" in message else None  # noqa: E731
+        tests.run(wanted, limit_s, told, stop_at_hang=True)
         passed = {end["end"] for end in ends if end["outcome"] != "failed"}
         failures = [end["failure"] for end in ends if end["failure"]]
-        looks = [(item["id"], item["type"], item["message"], item["frames"][-1:]) for item in failures]
+        seen = {item["id"]: (item["type"], item["message"], item["frames"][-1:]) for item in failures}
         report(
             {
                 "passed": [bool(group) and passed.issuperset(group) for group in groups],
-                "look": zlib.crc32(repr(looks).encode()) & 0xFFFF,
+                "looks": [zlib.crc32(repr([seen.get(name) for name in group]).encode()) & 0xFFFF for group in groups],
                 "slow": any(item["type"] == "TimeIsUp" for item in failures),
             }
         )
@@ -75,6 +77,7 @@ def in_parallel(
 ) -> None:
     """Runs one child per job, `WORKERS` at a time, in order; `note` gets each verdict and says whether to go on."""
     running: dict[int, tuple[int, int, int, float, bytes]] = {}
+    idle: dict[int, tuple[str, float]] = {}
     free = list(range(WORKERS))
     queue = list(reversed(jobs))
     going = True
@@ -98,14 +101,32 @@ def in_parallel(
                 piece = os.read(pipe, 1 << 16)
                 ended = not piece
                 running[pipe] = (job, slot, pid, until, data + piece)
+            if not ended and pid in idle and not working(pid, idle, now):
+                until = 0.0
+            idle.setdefault(pid, ("", now))
             if ended or now > until:
                 del running[pipe]
+                del idle[pid]
                 stop(pid)
                 os.close(pipe)
                 free.append(slot)
                 lines = data.decode().splitlines()
                 verdict = json.loads(lines[-1]) if lines and ended else {"slow": not ended, "broken": "ended early"}
                 going = note(job, verdict) and going
+
+
+def working(pid: int, idle: dict[int, tuple[str, float]], now: float) -> bool:
+    """False for a child that has slept without a break for as long as a test may wait. `idle` holds, per child, what it
+    had used of the processor when it was last seen to use some, and when that was."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return True  # no such files on this system: the clock's limit has to do
+    used = " ".join(fields[11:13])
+    if fields[0] != "S" or used != idle[pid][0]:
+        idle[pid] = (used, now)
+    return now - idle[pid][1] < float(JOB["patience_s"])
 
 
 class Trial:
@@ -123,6 +144,7 @@ class Trial:
                 say("stale", path)
                 return
         preload()
+        JOB["budget_s"] *= stretch()
         self.deadline = time.monotonic() + JOB["budget_s"]
         everything = list(range(len(self.candidates)))
         for message in messages(*fork(lambda report: self.warm(everything, report)), quiet_s=JOB["limit_s"] * 4 + 60):
@@ -133,7 +155,7 @@ class Trial:
         if self.baseline:
             again = [at for at, verdict in self.verdicts.items() if verdict.get("cold")]
         else:
-            self.baseline, again = {"passed": [False] * len(self.ids), "look": None}, everything
+            self.baseline, again = {"passed": [False] * len(self.ids), "looks": None}, everything
         self.survivors = len(self.passing())
         first = min(self.passing(), default=len(self.candidates))
         self.cold(sorted(at for at in again if at < first))
@@ -166,9 +188,11 @@ class Trial:
                 def work(tell: Callable[[Verdict], None]) -> None:
                     try:
                         swapped = swapper.swap(self.candidates[at], at in whole)
-                    except (SyntaxError, ValueError, NameError, TypeError, LookupError, AttributeError):
+                    except (SyntaxError, ValueError):
                         tell({"wrong": True})
                         return
+                    except (NameError, TypeError, LookupError, AttributeError):
+                        swapped = False  # what went wrong may be the exchange itself: a new import knows
                     outcome(tests, self.ids, JOB["limit_s"])(tell) if swapped else tell({"cold": True})
 
                 return fork(work, JOB["limit_s"] * len(self.ids))
@@ -216,8 +240,9 @@ class Trial:
         tests.load(args, lambda: outcome(tests, self.ids, JOB["limit_s"])(report))
 
     def whole_suite(self, at: int) -> list[str] | None:
-        """Ids of tests that fail with the candidate in place and are not known to fail; None if it took too long."""
-        copy = fresh_copy("suite")
+        """Ids of tests that fail with the candidate in place and are not known to fail; None if it took too long. Where
+        the suite is slow, only the tests near to those that failed are run."""
+        copy, near = fresh_copy("suite"), set(JOB["near"])
         write_edits(copy, self.candidates[at] if at >= 0 else [])
         ends: dict[str, str] = {}
         broken: list[str] = []
@@ -227,8 +252,9 @@ class Trial:
             tests = Tests(copy)
 
             def ready() -> None:
-                report({"all": list(tests.items), "collect": [item["id"] for item in tests.broken]})
-                tests.run(list(tests.items), JOB["suite_limit_s"], report)
+                report({"collect": [item["id"] for item in tests.broken]})
+                left = [name for name in tests.items if name not in JOB["known"]]
+                tests.run([name for name in left if not near or name in near], JOB["suite_limit_s"], report)
                 report({"finished": True})
 
             tests.load(JOB["args"], ready)
@@ -245,6 +271,11 @@ class Trial:
         failed = broken + [name for name, result in ends.items() if result == "failed"]
         return [name for name in failed if name not in JOB["known"]]
 
+    def moved(self, verdict: Verdict) -> int:
+        """How many of the tests that still fail do so in another way than before."""
+        seen = zip(verdict["passed"], verdict["looks"], self.baseline.get("looks") or verdict["looks"])
+        return sum(not passed and look != before for passed, look, before in seen)
+
     def tell(self) -> None:
         groups: dict[str, list[int]] = {}
         partial: list[list[int]] = []
@@ -256,7 +287,7 @@ class Trial:
                 word = "pass"
             elif gained:
                 word = "partial"
-                partial.append([at, gained])
+                partial.append([at, gained, self.moved(verdict)])
             elif verdict.get("wrong"):
                 word = "no_python"
             elif verdict.get("slow"):
@@ -264,7 +295,7 @@ class Trial:
             elif not passed:
                 word = "crashed"
             else:
-                word = "same" if verdict["look"] == self.baseline.get("look") else "changed"
+                word = "same" if verdict["looks"] == self.baseline.get("looks") else "changed"
             groups.setdefault(word, []).append(at)
         say(
             "trial",
@@ -280,10 +311,8 @@ class Trial:
         if partial:
             say("gained", partial)
         best = groups.get("pass", [])[: JOB["max_suites"]]
-        best += [
-            at
-            for at, _ in sorted(partial, key=lambda pair: (-pair[1], pair[0]))[: JOB["max_suites"] if not best else 0]
-        ]
+        if not best:
+            best = [at for at, _, _ in sorted(partial, key=lambda row: (-row[1], row[0]))[: JOB["max_suites"]]]
         for at in best:
             broke = self.whole_suite(at)
             say("suite", {"candidate": at, "broke": broke if broke is None else broke[:20]})

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterator
 
-from agent_core.repair.limits import Limits
+from agent_core.repair.limits import SearchLimits
 from agent_core.repair.replies import Reply, next_reply
 from agent_core.responses_server.engine import (
     Capabilities,
@@ -26,8 +26,8 @@ _ARGUMENT_CHARS = 400
 class RepairEngine:
     """A search over program edits with the tests as judge. Keeps nothing of its own between calls."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, limits: SearchLimits | None = None) -> None:
+        self._limits = limits or SearchLimits()
 
     @property
     def name(self) -> str:

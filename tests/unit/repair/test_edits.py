@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.repair.operators import FAMILIES
+from agent_core.repair.operators import OPERATORS
 from agent_core.repair.operators.base import Candidate, Clues, apply, replace
 from agent_core.repair.source import Source
 
@@ -20,7 +20,7 @@ NO_CLUES = Clues()
 def offers(text: str, clues: Clues = NO_CLUES) -> list[Offer]:
     """Every candidate for a text, with the text that it makes."""
     source = Source("m.py", text)
-    found = [candidate for region in source.regions for family in FAMILIES for candidate in family(region, clues)]
+    found = [candidate for region in source.regions for operator in OPERATORS for candidate in operator(region, clues)]
     return [(candidate, apply(source.text, candidate.replacements)) for candidate in found]
 
 
@@ -269,8 +269,8 @@ def test_candidates_are_python_and_change_something() -> None:
     for path in (package / "failures.py", package / "project.py", package / "operators" / "offbyone.py"):
         source = Source(path.name, path.read_text(encoding="utf-8"))
         for region in source.regions:
-            for family in FAMILIES:
-                for candidate in list(family(region, clues))[::41]:
+            for operator in OPERATORS:
+                for candidate in list(operator(region, clues))[::41]:
                     total += 1
                     assert all(0 <= item.start <= item.end <= len(source.text) for item in candidate.replacements)
                     try:

@@ -150,7 +150,7 @@ def trial(
         "tests": tests, "test_args": [], "known": tests,
         "sources": {"pkg/mod.py": (root / "pkg" / "mod.py").read_text()},
         "base": (), "patches": patches, "cold": cold or [], "limit_s": 0.3, "suite_limit_s": 0.3, "budget_s": 60.0,
-        "survivors": 99, "all_suites": True,
+        "survivors": 99, "all_suites": True, "patience_s": 2.0, "near": (),
     }  # fmt: skip
     script = scratch.trial_script(runner, [], **(settings | more))  # type: ignore[arg-type]
     verdicts = scratch.read_trial(run(script, root))
@@ -206,7 +206,7 @@ def test_every_place_of_an_edit_takes_effect(project: Path) -> None:
         "test_kind": (change('"old"', '"new"'), False),
         "test_spin": (change("        number = number", "        number -= 1"), False),
     }
-    tests = [f"tests/test_mod.py::{name}" for name in [*edits, "test_table"]]
+    tests = [f"tests/test_mod.py::{name}" for name in ["test_table", *edits]]  # what hangs ends a trial
     patches = [patch for patch, _ in edits.values()]
     cold = [at for at, (_, is_cold) in enumerate(edits.values()) if is_cold]
     verdicts = trial(project, patches, tests, cold=cold)
@@ -317,7 +317,7 @@ def test_stale_text_is_noticed(project: Path) -> None:
     patch = change("number - 1", "number + 1")
     script = scratch.trial_script(
         "pytest", [], tests=["t"], test_args=[], known=[], sources={"pkg/mod.py": MODULE}, base=(), patches=[patch],
-        cold=[], limit_s=1, suite_limit_s=1, budget_s=5, survivors=1,
+        cold=[], limit_s=1, suite_limit_s=1, patience_s=2, near=(), budget_s=5, survivors=1,
     )  # fmt: skip
     (project / "pkg" / "mod.py").write_text(MODULE + "\n# more\n")
     assert scratch.read_trial(run(script, project)) == "pkg/mod.py changed on disk meanwhile"
@@ -414,7 +414,7 @@ def test_parts_of_a_program_do_not_share_names() -> None:
 def bare_text() -> str:
     return scratch.trial_script(
         "pytest", [], tests=[], test_args=[], known=[], sources={}, base=(), patches=[], cold=[], limit_s=1,
-        suite_limit_s=1, budget_s=1, survivors=1,
+        suite_limit_s=1, patience_s=2, near=(), budget_s=1, survivors=1,
     )  # fmt: skip
 
 
@@ -427,8 +427,8 @@ def test_words_of_other_programs_are_no_verdicts() -> None:
     )
 
 
-@pytest.mark.parametrize(("cpu_s", "counted"), [(16.0, 8.0), (6.0, 6.0), (1.0, 4.0)])
-def test_what_a_busy_machine_did_meanwhile_counts_half_at_most(cpu_s: float, counted: float) -> None:
+@pytest.mark.parametrize(("cpu_s", "counted"), [(16.0, 8.0), (6.0, 6.0), (1.0, 2.0)])
+def test_what_a_busy_machine_did_meanwhile_counts_a_quarter_at_least(cpu_s: float, counted: float) -> None:
     told = f'trial {{"tried": 3, "s": 8.0}}\nbaseline {{"passed": 0, "of": 1}}\ndone {{"ok": true, "cpu_s": {cpu_s}}}'
     verdicts = scratch.read_trial(told)
     assert isinstance(verdicts, Verdicts)
