@@ -135,7 +135,7 @@ def test_all_tools_of_the_agent_weigh_at_most_4_kb(run: Run) -> None:
 
 
 def test_the_first_message_says_that_this_is_no_model(run: Run) -> None:
-    first = next(line["text"] for line in run.done.lines if line["type"] == "text")
+    first = next(line["text"] for line in run.done.lines if line["type"] == "text.done")
     assert "not a language model" in first
 
 

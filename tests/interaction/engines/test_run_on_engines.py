@@ -69,7 +69,7 @@ def check(lines: list[Any]) -> Any:
     types = [line["type"] for line in lines]
     (finished,) = [line for line in lines if line["type"] == "tool.finished"]
     assert (finished["name"], json.loads(finished["arguments"])) == ("read", {"path": "notes.txt"})
-    assert "marmalade" in finished["result"]["output"]
+    assert "marmalade" in finished["output"]
     assert "text.delta" in types[types.index("tool.finished") :]
     summary = lines[-1]
     assert (summary["type"], summary["calls"], summary["connections"]) == ("summary", 2, 1)
