@@ -17,6 +17,7 @@ from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
 from tests.support.processes import alive
+from tests.support.waiting import WAIT_S
 
 BIN = {"PATH": os.defpath, "HOME": "/nonexistent", "LANG": "C.UTF-8"}
 """An environment as bare as a command can do with."""
@@ -101,7 +102,7 @@ class Gaps:
             self.longest_s = max(self.longest_s, min(time.monotonic() - before, time.process_time() - used))
 
 
-async def gone(pids: list[int], limit_s: float = 5.0) -> bool:
+async def gone(pids: list[int], limit_s: float = WAIT_S) -> bool:
     """True once none of the processes runs."""
     deadline = time.monotonic() + limit_s
     while any(map(alive, pids)):
