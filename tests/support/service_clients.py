@@ -52,6 +52,8 @@ LARK = Client("lark", "python", ("lark==1.3.1",))
 
 def ready(client: Client) -> Client:
     """The client, installed. Skips the test where that can't be."""
+    if client.kind == "node":
+        program("npm")
     with locked(client.folder):
         stamp = client.folder / ".installed"
         if not stamp.exists() or stamp.read_text() != _wanted(client):
