@@ -17,6 +17,23 @@ Slices = Generator[None, None, T]
 
 ITEMS_PER_SLICE = 64
 """Small items that are worked on at once."""
+BYTES_PER_SLICE = 128 * 1024
+"""Of JSON that is read at once, unless one item alone has more."""
+
+
+class Share:
+    """What of a slice is used up by items of some bytes, each of which costs a little by itself too."""
+
+    def __init__(self) -> None:
+        self._left = BYTES_PER_SLICE
+
+    def is_used(self, size: int) -> bool:
+        """Count an item; whether others should get their turn now."""
+        self._left -= size + BYTES_PER_SLICE // ITEMS_PER_SLICE
+        if self._left > 0:
+            return False
+        self._left = BYTES_PER_SLICE
+        return True
 
 
 def at_once(work: Slices[T]) -> T:

@@ -14,6 +14,10 @@ from agent_core.errors import WireError
 
 MAX_ITEMS: Final = 50_000
 """Input items of one request. A session of days has some thousands."""
+MAX_ITEM_BYTES: Final = 48 * 1024 * 1024
+"""Of one input item, or of an input that is a string: it is read at once."""
+MAX_TEXT: Final = 16 * 1024 * 1024
+"""Characters of the instructions."""
 MAX_PARTS: Final = 2_000
 """Content parts of one item."""
 MAX_REFERENCES: Final = 1_000
@@ -69,6 +73,18 @@ def require_short(name: str, value: str | None) -> None:
     """Raises WireError for a name, an id or a key that is too long."""
     if value is not None and len(value) > MAX_SHORT:
         raise WireError(f"{name} is longer than {MAX_SHORT} characters.", param=name)
+
+
+def require_text(name: str, value: str | None) -> None:
+    """Raises WireError for a text that is too long to go out with every response."""
+    if value is not None and len(value) > MAX_TEXT:
+        raise WireError(f"{name} is longer than {MAX_TEXT} characters.", param=name)
+
+
+def require_item(path: str, size: int) -> None:
+    """Raises WireError for an item of so many bytes that reading it would hold up others."""
+    if size > MAX_ITEM_BYTES:
+        raise WireError(f"{path} is longer than {MAX_ITEM_BYTES} bytes; send it in several items.", param=path)
 
 
 def require_few(path: str, count: int, most: int, what: str) -> None:

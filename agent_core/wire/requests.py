@@ -16,8 +16,10 @@ from agent_core.wire.bounds import (
     MAX_ITEMS,
     SHORT_FIELDS,
     require_few,
+    require_item,
     require_short,
     require_small,
+    require_text,
 )
 from agent_core.wire.codec import UNREADABLE, decoder, misfit, read, require_sound, to_raw
 from agent_core.wire.generated.requests import *  # noqa: F403
@@ -52,9 +54,13 @@ def read_client_frame(data: str | bytes) -> ClientEvent:
     return event
 
 
-def read_create_body(data: str | bytes) -> ResponseCreate:
-    """The body of `POST /v1/responses`: a create without `type`. Raises like `read_client_frame`."""
-    _require_utf8(data)
+def read_create_body(data: str | bytes, *, known_utf8: bool = False) -> ResponseCreate:
+    """The body of `POST /v1/responses`: a create without `type`. Raises like `read_client_frame`.
+
+    `known_utf8`: whoever brings it has looked at its encoding.
+    """
+    if not known_utf8:
+        _require_utf8(data)
     try:
         event = _bodies().decode(data)
     except UNREADABLE as exc:
@@ -71,6 +77,8 @@ def peek_stream_id(data: str | bytes) -> str | None:
 
 def split_input(raw: Raw) -> list[Raw]:
     """The items of an `input` field: a string is one user message, null none. Raises WireError(param `input`)."""
+    if bytes(memoryview(raw)[:1]) == b'"':
+        require_item("input", len(raw))
     found: list[Raw] | str | None = read(raw, list[Raw] | str | None, "input")
     if isinstance(found, str):
         return [to_raw({"type": "message", "role": "user", "content": found})]
@@ -124,6 +132,7 @@ def _check(event: ClientEvent) -> None:
     if isinstance(event, ResponseCreate):
         for name in SHORT_FIELDS:
             require_short(name, getattr(event, name))
+        require_text("instructions", event.instructions)
         for name in LISTED_FIELDS:
             require_few(name, len(getattr(event, name) or ()), MAX_ENTRIES, "entries")
         read_tool_choice(event.tool_choice)

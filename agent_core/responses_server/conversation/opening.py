@@ -14,7 +14,7 @@ import msgspec
 from agent_core.errors import WireError
 from agent_core.responses_server.conversation.compaction import CompactionContent, OpenedCompaction, newest_compaction
 from agent_core.responses_server.conversation.sealing import MAX_BYTES, Kind, Seal, Sealed, claims_ours, is_former
-from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices
+from agent_core.responses_server.slices import Share, Slices
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import AnyItem, Compaction, Reasoning, ReasoningText, read_item
 
@@ -105,9 +105,10 @@ def _opened_reasoning(item: Reasoning, text: str, seal: Seal, budget: _Budget, a
 
 def _read(raws: Sequence[msgspec.Raw]) -> Slices[list[AnyItem]]:
     items: list[AnyItem] = []
-    for number, raw in enumerate(raws, 1):
+    share = Share()
+    for raw in raws:
         items.append(read_item(raw))
-        if number % ITEMS_PER_SLICE == 0:
+        if share.is_used(len(raw)):
             yield
     return items
 

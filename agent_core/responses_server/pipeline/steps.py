@@ -24,7 +24,7 @@ from agent_core.responses_server.screening.chain import Screened, Screens
 from agent_core.responses_server.slices import Slices, in_turns
 from agent_core.responses_server.state.chain import Remembered, calls_in, read_remembered
 from agent_core.responses_server.store.port import ResponseStore
-from agent_core.responses_server.store.stored_items import find_item
+from agent_core.responses_server.store.stored_items import References
 from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, call_id_of, output_call_id, read_item, text_of
 from agent_core.wire.pairing import pairs
 
@@ -64,8 +64,9 @@ async def check(
 
 async def _resolve_references(given: Given, store: ResponseStore, owner: str) -> None:
     """Put stored items in the place of references to them."""
+    references = References(store, owner)
     for index, item_id in given.references.items():
-        raw = await find_item(store, item_id, owner)
+        raw = await references.find(item_id, f"input[{index}].id")
         if raw is None:
             message = f"Item with id '{item_id[:80]}' not found; only items of stored responses can be referred to."
             raise WireError(message, param=f"input[{index}].id")

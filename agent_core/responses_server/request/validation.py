@@ -23,8 +23,8 @@ from agent_core.responses_server.request.calling import Calling, read_calling
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.options import Settings, check_text_format, read_settings
 from agent_core.responses_server.request.toolset import MAX_BROUGHT, ToolSet, ToolSets, joined, tools_in
-from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, at_once
-from agent_core.wire.bounds import MAX_REFERENCES, require_few
+from agent_core.responses_server.slices import Share, Slices, at_once
+from agent_core.wire.bounds import MAX_REFERENCES, require_few, require_item
 from agent_core.wire.codec import present
 from agent_core.wire.items import (
     AnyItem,
@@ -104,11 +104,12 @@ class Validator:
         if not present(create.input) and create.previous_response_id is None:
             raise WireError(NO_INPUT, param="input")
         given = split_input(create.input) if present(create.input) else []
-        raws, items = list(before), [read_item(raw) for raw in before]
+        raws, items, share = list(before), [read_item(raw) for raw in before], Share()
         for index, raw in enumerate(given):
+            require_item(f"input[{index}]", len(raw))
             raws.append(raw.copy())  # so that an item that is kept does not keep its whole frame
             items.append(read_item_strict(raw, f"input[{index}]"))
-            if index % ITEMS_PER_SLICE == ITEMS_PER_SLICE - 1:
+            if share.is_used(len(raw)):
                 yield
         self.validated_items += len(given)
         references = {index: item.id or "" for index, item in enumerate(items) if isinstance(item, ItemReference)}

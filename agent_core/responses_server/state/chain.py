@@ -21,7 +21,7 @@ from agent_core.responses_server.rendering.renderer import Header
 from agent_core.responses_server.request.configuration import UNCHANGED, Configuration
 from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, tools_in
 from agent_core.responses_server.screening.chain import States
-from agent_core.responses_server.slices import ITEMS_PER_SLICE, Slices, in_turns
+from agent_core.responses_server.slices import Share, Slices, in_turns
 from agent_core.responses_server.store.port import ResponseStore, StoredResponse, read_chain
 from agent_core.wire.items import AnyItem, call_id_of, read_item
 
@@ -78,10 +78,11 @@ async def read_remembered(store: ResponseStore, response_id: str, owner: str, se
 
 def _items_of(chain: Sequence[StoredResponse], seal: Seal) -> Slices[list[AnyItem]]:
     items: list[AnyItem] = []
+    share = Share()
     for record in chain:
         for raw in (*record.input, *record.output):
             items.append(read_item(raw))
-            if len(items) % ITEMS_PER_SLICE == 0:
+            if share.is_used(len(raw)):
                 yield
     return (yield from opened_stored(items, seal))
 

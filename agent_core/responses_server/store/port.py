@@ -15,10 +15,12 @@ from typing import Protocol
 
 import msgspec
 
-from agent_core.errors import StateError
+from agent_core.errors import ServiceError, StateError
 from agent_core.responses_server.conversation.sealing import SECRET_BYTES, new_secret
 
 MEMORY_RECORDS = 10_000
+MAX_CHAIN_BYTES = 256 * 1024 * 1024
+"""Of the items of a response and its ancestors together: they are read as a whole."""
 
 
 class StoredResponse(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +49,8 @@ class ResponseStore(Protocol):
     async def chain(self, response_id: str) -> list[StoredResponse] | None:
         """The response and its ancestors, oldest first; None if it or one of them is not there.
 
-        They may come without their `response`, which is b"" then: who goes on from them needs the items only.
+        Raises ServiceError `context_length_exceeded` above MAX_CHAIN_BYTES, before they are read. They may come
+        without their `response`, which is b"" then: who goes on from them needs the items only.
         """
 
     async def delete(self, response_id: str) -> bool:
@@ -89,11 +92,14 @@ class MemoryStore:
     async def chain(self, response_id: str) -> list[StoredResponse] | None:
         found: list[StoredResponse] = []
         wanted: str | None = response_id
+        size = 0
         while wanted is not None:
             record = self._records.get(wanted)
             if record is None:
                 return None
             found.append(record)
+            size += bytes_of(record)
+            require_chain(size)
             wanted = record.parent
         found.reverse()
         return found
@@ -115,6 +121,23 @@ class MemoryStore:
 
     async def close(self) -> None:
         self._records.clear()
+
+
+def bytes_of(record: StoredResponse) -> int:
+    """Of its items."""
+    return sum(map(len, record.input)) + sum(map(len, record.output))
+
+
+def require_chain(size: int) -> None:
+    """Raises ServiceError for a chain whose items have so many bytes that it can't be read as a whole."""
+    if size > MAX_CHAIN_BYTES:
+        raise ServiceError(
+            f"This response and what it goes on from hold more than {MAX_CHAIN_BYTES} bytes; send the input that still "
+            "counts instead.",
+            code="context_length_exceeded",
+            status=400,
+            param="previous_response_id",
+        )
 
 
 def kept_secret(path: Path) -> bytes:

@@ -14,7 +14,7 @@ import msgspec
 
 from agent_core.errors import StateError
 from agent_core.responses_server.conversation.sealing import new_secret
-from agent_core.responses_server.store.port import StoredResponse
+from agent_core.responses_server.store.port import StoredResponse, bytes_of, require_chain
 from agent_core.salvage import lenient_text, mend
 
 T = TypeVar("T")
@@ -76,13 +76,16 @@ class SqliteStore:
         """One query for all that is in the file, however long the chain is."""
         newest: list[StoredResponse] = []
         wanted: str | None = response_id
+        size = 0
         while wanted is not None and (pending := self._pending.get(wanted)) is not None:
             newest.append(pending)
+            size += bytes_of(pending)
+            require_chain(size)
             wanted = pending.parent
         older: list[StoredResponse] = []
         if wanted is not None:
             first = wanted
-            older = await self._run(lambda: _select_chain(self._database, first))
+            older = await self._run(lambda: _select_chain(self._database, first, size))
             if not older or older[0].parent is not None:
                 return None
         return [*older, *reversed(newest)]
@@ -164,20 +167,29 @@ def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | 
     )
 
 
-_CHAIN = """
+_ANCESTORS = """
 WITH RECURSIVE chain (id, depth) AS (
     VALUES (?, 0)
     UNION ALL
     SELECT responses.parent, chain.depth + 1 FROM responses JOIN chain ON responses.id = chain.id
     WHERE responses.parent IS NOT NULL
 )
+"""
+_SIZE = f"""{_ANCESTORS}
+SELECT coalesce(sum(length(input) + length(output)), 0) FROM chain JOIN responses ON responses.id = chain.id
+"""
+_CHAIN = f"""{_ANCESTORS}
 SELECT responses.id, parent, created_at, input, output, owner FROM chain JOIN responses ON responses.id = chain.id
 ORDER BY depth DESC
 """
 
 
-def _select_chain(database: sqlite3.Connection, response_id: str) -> list[StoredResponse]:
-    """Oldest first, without their `response`; from the first ancestor on that is there."""
+def _select_chain(database: sqlite3.Connection, response_id: str, newer: int) -> list[StoredResponse]:
+    """Oldest first, without their `response`; from the first ancestor on that is there. `newer`: bytes of what follows.
+
+    Lengths are asked first: SQLite has them without reading the values.
+    """
+    require_chain(newer + database.execute(_SIZE, (response_id,)).fetchone()[0])
     return [
         StoredResponse(
             id=name,

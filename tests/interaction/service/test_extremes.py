@@ -197,6 +197,26 @@ async def test_the_same_over_http(child: Child) -> None:
 
 
 @pytest.mark.rule("work.bounded")
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+async def test_large_bodies_hold_up_nobody(child: Child) -> None:
+    """Up to what HTTP takes: as one item, as a few and as many."""
+    words = "The quick brown fox jumps over lazy dogs. " * 1_000
+    bodies: dict[str, Any] = {
+        "one": words * 1_000,
+        "few": [{"role": "user", "content": words * 280}] * 8,
+        "many": [{"role": "user", "content": words[:2_400]}] * 40_000,
+        "too many": [{"role": "user", "content": words[:60]}] * 800_000,
+    }
+    async with small_calls(child) as held, http_client(child.running) as client:
+        for name, given in bodies.items():
+            held.beside = name
+            content = await asyncio.to_thread(json.dumps, {**SMALL, "input": given})
+            answer = await client.post("/responses", content=content, timeout=LARGE_S)
+            assert answer.status_code == (400 if name == "too many" else 200), name
+
+
+@pytest.mark.rule("work.bounded")
 async def test_a_message_in_pieces_without_end_is_cut_off(child: Child) -> None:
     async def pieces() -> AsyncIterator[str]:
         for _ in range(MAX_FRAGMENTS + 2):

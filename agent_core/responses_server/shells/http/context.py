@@ -35,7 +35,7 @@ class Contexts:
     async def input_tokens(self, request: Request) -> Response:
         """How many tokens the input of a create with this body would have."""
         try:
-            create = read_create_body(await self._admitted(request))
+            create = read_create_body(await self._admitted(request), known_utf8=True)
             prompt = await self._prompt(request, create)
         except LooplineError as error:
             return told(error)
@@ -44,7 +44,7 @@ class Contexts:
     async def compact(self, request: Request) -> Response:
         """The context compacted: the user's messages as they are, and one compaction item that stands for all."""
         try:
-            create = read_create_body(await self._admitted(request))
+            create = read_create_body(await self._admitted(request), known_utf8=True)
             if create.model is None:
                 raise WireError("Missing required parameter: 'model'.", param="model")
             prompt = await self._prompt(request, create)

@@ -63,7 +63,7 @@ class ResponsesEndpoint:
             with stages.timed("admission"):
                 if (refusal := refusal or limits.admit(key)) is not None:
                     raise refusal
-                create = read_create_body(body)
+                create = read_create_body(body, known_utf8=True)
                 _check_http_only(create)
         except (WireError, ServiceError) as error:
             self._service.counters.refused(error.code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from typing import Any
 
@@ -53,8 +54,13 @@ def told(error: LooplineError) -> Response:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """The whole body. Raises WireError above the limit, ConnectionLost if the client leaves."""
+    """The whole body, which is UTF-8. Raises WireError if it isn't or above the limit, ConnectionLost if the client
+    leaves.
+
+    The encoding is looked at piece by piece as it comes, since all at once would hold up others.
+    """
     chunks: list[bytes] = []
+    utf8, is_utf8 = codecs.getincrementaldecoder("utf-8")(), True
     size = 0
     while True:
         message = await receive()
@@ -65,7 +71,15 @@ async def read_body(receive: Receive) -> bytes:
         if size > MAX_BODY_BYTES:
             raise WireError(f"The body is above {MAX_BODY_BYTES} bytes.", code="message_too_large")
         chunks.append(chunk)
-        if not message.get("more_body", False):
+        is_last = not message.get("more_body", False)
+        try:
+            if is_utf8:
+                utf8.decode(chunk, is_last)
+        except UnicodeDecodeError:
+            is_utf8 = False  # told once all has come, so that the client reads the answer
+        if is_last:
+            if not is_utf8:
+                raise WireError("The body is not UTF-8.", code="invalid_json")
             return b"".join(chunks)
 
 

@@ -5,6 +5,7 @@ Each key sees its own responses only. Source: openai-python `resources/responses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -15,8 +16,9 @@ from agent_core.errors import LooplineError, ServiceError, WireError
 from agent_core.responses_server.request.options import check_include
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.shells.http.replies import as_json, owner_of, told
+from agent_core.responses_server.slices import in_turns
 from agent_core.responses_server.store.port import StoredResponse, read_chain, read_record
-from agent_core.responses_server.store.stored_items import input_items
+from agent_core.responses_server.store.stored_items import input_page
 
 MAX_PAGE, DEFAULT_PAGE = 100, 20
 
@@ -43,7 +45,7 @@ class StoredResponses:
             check_include(request.query_params.getlist("include") + request.query_params.getlist("include[]"))
             record = await self._record(request)
             chain = await read_chain(self._service.pipeline.store, record.id, record.owner)
-            return as_json(_page(input_items(chain or [record]), request.query_params))
+            return as_json(await _page(chain or [record], request.query_params))
         except LooplineError as error:
             return told(error)
 
@@ -83,7 +85,7 @@ def _check_query(query: QueryParams) -> None:
     check_include(query.getlist("include") + query.getlist("include[]"))
 
 
-def _page(items: list[dict[str, Any]], query: QueryParams) -> dict[str, Any]:
+async def _page(chain: Sequence[StoredResponse], query: QueryParams) -> dict[str, Any]:
     """One page of a list. Raises WireError for a page that can't be."""
     limit = query.get("limit", str(DEFAULT_PAGE))
     if not limit.isascii() or not limit.isdigit() or not 1 <= int(limit[:9]) <= MAX_PAGE:
@@ -91,19 +93,12 @@ def _page(items: list[dict[str, Any]], query: QueryParams) -> dict[str, Any]:
     order = query.get("order", "desc")
     if order not in ("asc", "desc"):
         raise WireError("Invalid value for order: expected asc or desc.", param="order")
-    if order == "desc":
-        items = items[::-1]
-    after = query.get("after")
-    start = 0
-    if after is not None:
-        start = next((at + 1 for at, item in enumerate(items) if item.get("id") == after), -1)
-        if start < 0:
-            raise WireError("No item with this id is in the list.", param="after")
-    page = items[start : start + int(limit)]
+    work = input_page(chain, limit=int(limit), newest_first=order == "desc", after=query.get("after"))
+    page, has_more = await in_turns(work)
     return {
         "object": "list",
         "data": page,
         "first_id": page[0]["id"] if page else None,
         "last_id": page[-1]["id"] if page else None,
-        "has_more": start + len(page) < len(items),
+        "has_more": has_more,
     }

@@ -7,8 +7,9 @@ import pytest
 
 from agent_core.clock import new_id
 from agent_core.responses_server.conversation.item_ids import Place, input_id, maker, place_of
+from agent_core.responses_server.slices import at_once
 from agent_core.responses_server.store.port import MemoryStore, StoredResponse
-from agent_core.responses_server.store.stored_items import find_item, input_items
+from agent_core.responses_server.store.stored_items import References, input_page
 
 RESPONSE = new_id("resp")
 
@@ -49,8 +50,8 @@ async def test_items_are_found_by_their_own_id_and_owner_only() -> None:
         )
     )
     hexed = RESPONSE.removeprefix("resp_")
-    assert await find_item(store, f"msg_{hexed}o0", "me") == said
-    assert await find_item(store, f"msg_{hexed}i0", "me") == asked
+    assert await References(store, "me").find(f"msg_{hexed}o0", "") == said
+    assert await References(store, "me").find(f"msg_{hexed}i0", "") == asked
     for item_id, owner in (
         (f"msg_{hexed}o0", "you"),
         (f"rs_{hexed}o0", "me"),
@@ -59,7 +60,7 @@ async def test_items_are_found_by_their_own_id_and_owner_only() -> None:
         (f"msg_{'a' * 24}o0", "me"),
         ("msg_1", "me"),
     ):
-        assert await find_item(store, item_id, owner) is None
+        assert await References(store, owner).find(item_id, "") is None
 
 
 def test_listed_items_have_ids_types_and_parts() -> None:
@@ -69,7 +70,7 @@ def test_listed_items_have_ids_types_and_parts() -> None:
         raw(type="function_call", call_id="c", name="f", arguments="{}", id="fc_mine"),
     )
     record = StoredResponse(id=RESPONSE, parent=None, created_at=0, input=inputs, output=(), response=b"{}")
-    asked, said, call = input_items([record])
+    (asked, said, call), _ = at_once(input_page([record], limit=9, newest_first=False, after=None))
     assert asked["content"] == [{"type": "input_text", "text": "go"}]
     assert said["content"] == [{"type": "output_text", "annotations": [], "logprobs": [], "text": "so"}]
     assert (asked["type"], asked["status"]) == ("message", "completed")
