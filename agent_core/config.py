@@ -6,6 +6,7 @@ else in its file is ignored and listed in `Loaded.ignored`. `SETTINGS` is the on
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ import platformdirs
 
 from agent_core.errors import ConfigError, FileRefused
 from agent_core.untrusted_files import read_toml
+
+log = logging.getLogger(__name__)
 
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
@@ -292,7 +295,10 @@ def keep_setting(env: Mapping[str, str], key: str, value: str | tuple[str, ...] 
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary.write_text("# Kept by `loopline trust` and `loopline hub`.\n" + "".join(lines), encoding="utf-8")
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write("# Kept by `loopline trust` and `loopline hub`.\n" + "".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         raise ConfigError(str(path), "", "a file that can be written", got=error.strerror or "an error") from None
@@ -371,6 +377,8 @@ def _read(path: Path, root: Path | None = None) -> list[tuple[str, Any]]:
     None: it is the user's own."""
     try:
         table = read_toml(path, root)
+        if table == {} and root is None and not path.stat().st_size:
+            log.warning("%s is blank: if settings were in it, they are lost; remove the file if not", path)
         return [] if table is None else list(_dotted(table, ""))
     except FileRefused as refused:
         expected = "valid TOML in UTF-8" if refused.code == "malformed" else "a readable file of a few kilobytes"

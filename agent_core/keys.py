@@ -40,7 +40,7 @@ class _Kept(msgspec.Struct, frozen=True):
     """`origin` "": it was kept before origins were, or for whatever address its one user sets."""
 
     key: str
-    origin: str = ""
+    origin: str
 
 
 def origin_of(url: str) -> str:
@@ -127,8 +127,8 @@ class Keys:
         else:
             found = self._ring.get_password(SERVICE, name)
             if isinstance(found, str) and found.startswith("{"):
-                found = msgspec.json.decode(found, type=_Kept)
-        return _Kept(found) if isinstance(found, str) else found
+                found = _kept_of(found)
+        return _Kept(found, "") if isinstance(found, str) else found
 
     def _read(self) -> dict[str, str | _Kept]:
         try:
@@ -149,9 +149,20 @@ class Keys:
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(msgspec.json.encode(kept))
+                file.flush()
+                os.fsync(file.fileno())
             Path(temporary).replace(self._file)
         except OSError as error:
             raise StateError(f"cannot write {self._file}: {error.strerror}") from error
+
+
+def _kept_of(text: str) -> _Kept:
+    try:
+        return msgspec.json.decode(text, type=_Kept)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise StateError(
+            "a key in the system's keyring is damaged", hint="set it again: loopline auth set NAME"
+        ) from error
 
 
 def _keyring(env: Mapping[str, str]) -> Any:

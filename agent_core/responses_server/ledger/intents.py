@@ -11,6 +11,7 @@ are settled; under steady load none grows for ever.
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,8 @@ import msgspec
 
 from agent_core.errors import StateError
 from agent_core.responses_server.ledger.port import Intent
+
+log = logging.getLogger(__name__)
 
 MAX_BYTES = 1024 * 1024
 SUFFIX = ".intents"
@@ -124,11 +127,24 @@ class LeftBehind:
     """A file of a process that is gone, locked by us while we look at it."""
 
     def __init__(self, path: Path, fd: int) -> None:
+        """`lost`: lines that are no intents, None if the file is blank, though each is begun with a line."""
         self._path, self._fd = path, fd
-        self.intents = list(read_intents(path.read_bytes()))
+        data = path.read_bytes()
+        self.intents = list(read_intents(data))
+        self.lost = sum(bool(line) for line in data.split(b"\n")) - len(self.intents) if data else None
 
     def delete(self) -> None:
-        self._path.unlink(missing_ok=True)
+        """Remove it; one that was damaged is set aside and told of."""
+        if self.lost == 0:
+            self._path.unlink(missing_ok=True)
+            return
+        aside = self._path.with_name(f"{self._path.name}.damaged")
+        self._path.replace(aside)
+        what = "blank" if self.lost is None else f"damaged, lines that can't be read: {self.lost}"
+        log.warning(
+            "%s: %s; responses that were begun then and not closed are missing in the ledger. It is kept as %s",
+            self._path, what, aside.name,
+        )  # fmt: skip
 
     def release(self) -> None:
         os.close(self._fd)
@@ -158,5 +174,5 @@ def read_intents(data: bytes) -> Iterator[Intent]:
     for line in data.split(b"\n"):
         try:
             yield _decode(line)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue

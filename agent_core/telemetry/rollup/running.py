@@ -47,7 +47,8 @@ class Running:
                 self._turns[turn] = _Turn(event.session, event.mono_ns, StageClock(event.mono_ns))
             case ev.TurnFinished(turn=str(turn)):
                 self._turns.pop(turn, None)
-                self._last.pop(turn, None)
+                if not self._left_open(turn):
+                    self._last.pop(turn, None)
             case ev.CallSent(call=str(call)):
                 self._calls[call] = event
                 self._first_deltas.pop(call, None)
@@ -63,6 +64,10 @@ class Running:
         turn_state = self._turns.get(event.turn or "")
         if turn_state is not None:
             _tell(turn_state, event)
+
+    def _left_open(self, turn: str) -> bool:
+        """Whether the turn ended with an open call or approval, whose own end was lost on the way."""
+        return any(opened.turn == turn for opened in (*self._calls.values(), *self._approvals.values()))
 
     def interruptions(self) -> list[ev.Event]:
         """The missing ends, in order: calls, approvals, turns."""

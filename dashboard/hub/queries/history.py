@@ -15,7 +15,7 @@ from agent_core.telemetry.events import CallCompleted, Event
 from agent_core.telemetry.export.files import Wanted
 from dashboard.hub.core import Hub
 from dashboard.hub.live.rows import LiveRow, live_row, row_of
-from dashboard.hub.sources.registry import decoded
+from dashboard.hub.sources.registry import turn_events_of, whole_events
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, TurnQuery, TurnRecord, day_of, response_subject
@@ -92,20 +92,20 @@ def is_gone(hub: Hub, record: TurnRecord) -> bool:
 
 def turn_events(store: Store, record: TurnRecord) -> list[Event]:
     """The events of a turn, its session's and connections' before it, and what the service told of its calls."""
-    own = [event for body in store.events_of([record.turn], record.team) if (event := decoded(body)) is not None]
+    own = turn_events_of(store, record)
     days = sorted({day_of(record.started_us - DAY_US), record.day, day_of(record.ended_us or record.started_us)})
     connections = {event.connection for event in own if event.connection is not None}
     context = [
         event
-        for body in store.source_events(record.source, days, None)
-        if (event := decoded(body)) is not None and (event.session == record.session or event.connection in connections)
+        for event in whole_events(store, store.source_events(record.source, days, None))
+        if event.session == record.session or event.connection in connections
     ]
     responses = [
         response_subject(event.response_id)
         for event in own
         if isinstance(event, CallCompleted) and event.response_id is not None
     ]
-    service = [event for body in store.events_of(responses, record.team) if (event := decoded(body)) is not None]
+    service = list(whole_events(store, store.events_of(responses, record.team)))
     mine = [event for event in own if event.source == record.source]
     return [*sorted([*mine, *context], key=_seq), *service]
 
@@ -135,9 +135,8 @@ def exported(
     store: Store, team: str | None, since_us: int, until_us: int, takes: Callable[[Event], bool]
 ) -> Iterator[Event]:
     """The events of an export, in pages; samples are left out."""
-    for body in store.events_between(since_us, until_us, team):
-        event = decoded(body)
-        if event is not None and takes(event):
+    for event in whole_events(store, store.events_between(since_us, until_us, team)):
+        if takes(event):
             yield event
 
 

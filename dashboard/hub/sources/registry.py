@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import TypeVar
 
 from agent_core.clock import Clock
@@ -20,8 +18,6 @@ from dashboard.hub.sources.owners import source_key
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, Cell, CellKey, SourceRecord, TurnQuery, TurnRecord, day_of
-
-log = logging.getLogger(__name__)
 
 SLICE = 200
 """Events folded before other work gets its turn, about 5 ms."""
@@ -149,11 +145,8 @@ class Roster:
         return await self.ask(self._store.turns, query)
 
     async def _first_seq(self, turn: TurnRecord) -> int | None:
-        for body in await self.ask(self._store.events_of, [turn.turn], turn.team):
-            event = decoded(body)
-            if event is not None and event.source == turn.source:
-                return event.seq
-        return None
+        events = await self.ask(turn_events_of, self._store, turn)
+        return next((event.seq for event in events if event.source == turn.source), None)
 
     async def _bring_back(self, member: Member) -> None:
         """Fold again what a source sent before it was dropped; turns that were given up may go on now."""
@@ -166,9 +159,12 @@ class Roster:
         record = member.source
         days = [day for day in await self.ask(self._store.days) if record.first_day <= day <= record.last_day]
         bodies = await self.ask(self._store.source_events, record.source, days, from_seq)
+        damaged: list[bytes] = []
         for start in range(0, len(bodies), SLICE):
-            member.replay([event for body in bodies[start : start + SLICE] if (event := decoded(body)) is not None])
+            member.replay(list(decoded(bodies[start : start + SLICE], damaged)))
             await asyncio.sleep(0)
+        if damaged:
+            await self.ask(self._store.tell_damaged, damaged)
 
     async def _know_names(self) -> None:
         """The names of today and the days about it, so that a new start makes no room for new ones."""
@@ -185,18 +181,31 @@ class Roster:
         return self._names.setdefault((team, agent), Names(self._prices))
 
 
-def decoded(body: bytes) -> Event | None:
+def decoded(bodies: Iterable[bytes], damaged: list[bytes]) -> Iterator[Event]:
+    """The events of these bodies; those that are none are added to `damaged`, to be told of."""
+    for body in bodies:
+        try:
+            event = decode_event(body)
+        except StateError:
+            damaged.append(body)
+        else:
+            if event is not None:
+                yield event
+
+
+def whole_events(store: Store, bodies: Iterable[bytes]) -> Iterator[Event]:
+    """As `decoded`, and the store tells which of its files are damaged. Blocks: for threads that ask the store."""
+    damaged: list[bytes] = []
     try:
-        return decode_event(body)
-    except StateError:
-        _tell_damaged()
-        return None
+        yield from decoded(bodies, damaged)
+    finally:
+        if damaged:
+            store.tell_damaged(damaged)
 
 
-@cache
-def _tell_damaged() -> None:
-    """Once a process: the rest of what is damaged is then left out in silence."""
-    log.warning("events in the hub's day files are damaged and left out; what was counted of them stays counted")
+def turn_events_of(store: Store, turn: TurnRecord) -> list[Event]:
+    """What names a turn, by source and sequence."""
+    return list(whole_events(store, store.events_of([turn.turn], turn.team)))
 
 
 def _seen_us(record: SourceRecord) -> int:

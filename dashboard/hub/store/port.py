@@ -80,6 +80,9 @@ class Store(Protocol):
     def events_between(self, since_us: int, until_us: int, team: str | None) -> Iterator[bytes]:
         """Bodies in [since, until), samples left out, in order per source. Reads in pages; close it early at will."""
 
+    def tell_damaged(self, bodies: Sequence[bytes]) -> None:
+        """These bodies are no events: add a notice for each file that holds one, once."""
+
     def turn(self, turn: str, team: str | None) -> TurnRecord | None:
         """The latest turn of that id."""
 

@@ -184,6 +184,12 @@ class DayFiles:
                     if since_us <= at_us < until_us and team in (None, owner):
                         yield body
 
+    def holding(self, bodies: Sequence[bytes]) -> list[str]:
+        """The files that hold one of these bodies."""
+        marks = ",".join("?" * len(bodies))
+        sql = f"SELECT 1 FROM event WHERE body IN ({marks}) LIMIT 1"
+        return [str(self._path(day)) for day in self.days() if bodies and self._rows(day, sql, *bodies)]
+
     def claims(self, day: str) -> Iterator[Claim]:
         """The turns of a day and their sessions, as claims of who has them."""
         for team, turn, session, agent in self._rows(day, "SELECT team, turn, session, agent FROM turn ORDER BY rowid"):
@@ -279,7 +285,7 @@ class DayFiles:
                 break
         return found
 
-    def _rows(self, day: str, sql: str, *arguments: str | int) -> list[tuple[Any, ...]]:
+    def _rows(self, day: str, sql: str, *arguments: str | int | bytes) -> list[tuple[Any, ...]]:
         """The rows of one question to one day; none if its file is gone."""
         path = self._path(day)
         with store_errors(path):

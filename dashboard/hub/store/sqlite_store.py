@@ -50,6 +50,8 @@ from dashboard.hub.store.sqlite_files import (
 
 MAX_CACHED = 4_000
 """Roll-up cells kept in memory, so that adding to the present ones reads nothing."""
+MAX_PLACED, MAX_DAMAGED = 50, 1_000
+"""Damaged events that are looked for in the day files: at once, which reads whole files, and in all."""
 DELETE_ROWS = 5_000
 """Rows of one delete, so that no transaction is long."""
 _CREATE = (
@@ -93,6 +95,8 @@ class SqliteStore:
         self.notices: list[str] = []
         """What a person is to know of damage that was found."""
         self._told: set[str] = set()
+        self._damaged: set[bytes] = set()
+        """Event bodies that were told of."""
         self._cached: OrderedDict[CellKey, Cell] = OrderedDict()
         with store_errors(self._path):
             self._lock_fd: int | None = lock_folder(folder)
@@ -235,6 +239,16 @@ class SqliteStore:
     def events_between(self, since_us: int, until_us: int, team: str | None) -> Iterator[bytes]:
         return self._days.events_between(since_us, until_us, team)
 
+    def tell_damaged(self, bodies: Sequence[bytes]) -> None:
+        new = [body for body in bodies if body not in self._damaged][:MAX_PLACED]
+        if len(self._damaged) > MAX_DAMAGED:
+            return
+        self._damaged.update(new)
+        for path in self._days.holding(new):
+            if path not in self._told:
+                self._told.add(path)
+                self._notice(f"{path}: events of this day are damaged and left out; what was counted stays counted")
+
     def turn(self, turn: str, team: str | None) -> TurnRecord | None:
         return self._days.turn(turn, team)
 
@@ -299,8 +313,11 @@ class SqliteStore:
         lost = sum(one is None for one in found)
         if lost and what not in self._told:
             self._told.add(what)
-            self.notices.append(f"{self._path}: {lost} {what} are damaged and left out")
-            log.warning("%s", self.notices[-1])
+            self._notice(f"{self._path}: {lost} {what} are damaged and left out")
+
+    def _notice(self, text: str) -> None:
+        self.notices.append(text)
+        log.warning("%s", text)
 
     def _delete(self, sql: str, *arguments: int | str) -> int:
         with self._one_writer, store_errors(self._path), transaction(self._db):

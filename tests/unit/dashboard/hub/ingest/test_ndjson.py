@@ -184,7 +184,7 @@ def test_every_event_of_a_real_session_fits() -> None:
 @pytest.mark.parametrize("kind", [kind for kind in ev.AnyEvent.__args__ if kind is not ev.Content])
 def test_every_type_has_its_stamps_first_and_a_way_to_be_filed(kind: type[ev.Event]) -> None:
     assert kind.__struct_fields__[: reading._STAMPS] == ("v", "source", "seq", "time", "mono_ns")
-    expected = SAMPLE if kind is ev.CallProgress else ORDINARY
+    expected = SAMPLE if kind in (ev.CallProgress, ev.SourceAlive) else ORDINARY
     if kind is ev.SessionStarted or kind.__name__.startswith("Connection"):
         expected = CONTEXT
     assert kind_of(kind) == expected
