@@ -11,6 +11,7 @@ import fcntl
 import os
 import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -31,6 +32,15 @@ CREATE = (
     "CREATE TABLE IF NOT EXISTS event (seq INTEGER PRIMARY KEY, body TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
 )
+
+
+def make_journal(path: Path) -> None:
+    """A fresh, closed file with its tables. Raises sqlite3.Error."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        for statement in CREATE:
+            connection.execute(statement)
+        connection.commit()
 
 
 class JournalFile(msgspec.Struct, frozen=True, order=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +18,7 @@ from agent_core.errors import StateError
 from agent_core.salvage import is_damage, lenient_text, rows_of
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
-from agent_core.telemetry.journal.layout import CREATE, JournalFile, check_schema, is_alive, list_journals
+from agent_core.telemetry.journal.layout import JournalFile, check_schema, is_alive, list_journals, make_journal
 from agent_core.telemetry.rollup.running import Running
 
 log = logging.getLogger(__name__)
@@ -72,16 +71,8 @@ def read_journal(path: str | Path, after: int = 0) -> Iterator[Event]:
 def salvaged(path: str | Path) -> list[tuple[int, str]]:
     """The rows of a damaged journal that can be read, by sequence."""
     with TemporaryDirectory(prefix="loopline-journal-") as scratch:
-        rows = rows_of(Path(path), _fresh, Path(scratch)).get("event", [])
+        rows = rows_of(Path(path), make_journal, Path(scratch)).get("event", [])
     return sorted((seq, body) for seq, body in rows if isinstance(seq, int) and isinstance(body, str))
-
-
-def _fresh(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        for statement in CREATE:
-            connection.execute(statement)
-        connection.commit()
 
 
 def read_ndjson(path: str | Path) -> Iterator[Event]:
@@ -104,6 +95,8 @@ class _Source(msgspec.Struct):
     """Files of this source that hold nothing more."""
     file: JournalFile | None = None
     connection: sqlite3.Connection | None = None
+    inode: int = 0
+    """Of the open file: its writer puts another in its place if it is damaged."""
 
 
 class Feed:
@@ -117,7 +110,8 @@ class Feed:
         self._state_dir, self._since = state_dir, since
         self.cursor = cursor or Cursor()
         self._sources: dict[str, _Source] = {}
-        self._refused: set[str] = set()
+        self._refused: dict[str, int] = {}
+        """Files that can't be read, with their inodes."""
         self._damaged: set[str] = set()
         self.notices: list[str] = []
         """One line for each file that can't be read, in the order found; each is logged once."""
@@ -131,7 +125,9 @@ class Feed:
         files = list_journals(self._state_dir)
         self.cursor.finished &= {file.source for file in files}
         for file in files:
-            if file.date >= self._since and file.source not in self.cursor.finished and file.path not in self._refused:
+            if file.date < self._since or file.source in self.cursor.finished:
+                continue
+            if file.path not in self._refused or self._refused[file.path] != _inode(file):
                 by_source.setdefault(file.source, []).append(file)
         found: list[tuple[str, Event]] = []
         for name, of_source in by_source.items():
@@ -160,7 +156,7 @@ class Feed:
                 at_end = self._read_file(source, file, limit, cursor, events)
             except (StateError, sqlite3.Error) as error:
                 _close(source)
-                if alive and _may_pass(error):
+                if alive and (_may_pass(error) or not _inode(file)):
                     break
                 at_end = True
                 if not self._read_damaged(source, file, error, cursor, events):
@@ -200,6 +196,7 @@ class Feed:
         """Add what can still be read of a damaged file; False if it is not damaged, or nothing can be."""
         if not is_damage(error.__cause__ or error):
             return False
+        inode = _inode(file)
         rows = salvaged(file.path)
         if not rows:
             return False
@@ -212,7 +209,7 @@ class Feed:
                 source.running.fold(event)
                 if seq > cursor:
                     events.append(event)
-        self._refused.add(file.path)
+        self._refused[file.path] = inode
         self._tell(f"{file.path}: this journal is damaged; {len(rows)} events of it can be read, the rest is lost")
         return True
 
@@ -233,16 +230,17 @@ class Feed:
         log.warning("telemetry journal: %s", notice)
 
     def _connection(self, source: _Source, file: JournalFile) -> sqlite3.Connection:
-        if source.connection is None or source.file != file:
+        inode = _inode(file)
+        if source.connection is None or source.file != file or source.inode != inode:
             _close(source)
-            source.connection, source.file = open_journal(file.path), file
+            source.connection, source.file, source.inode = open_journal(file.path), file, inode
         return source.connection
 
     def _refuse(self, file: JournalFile, error: Exception) -> None:
-        self._refused.add(file.path)
-        if isinstance(error, StateError) and error.code == "state_empty_journal":
-            return
+        self._refused[file.path] = _inode(file)
         notice = error.message if isinstance(error, StateError) else f"{file.path}: {error}"
+        if isinstance(error, StateError) and error.code == "state_empty_journal":
+            notice = f"{file.path}: this journal is empty; if anything was in it, it is lost"
         self.notices.append(notice)
         log.warning("telemetry journal left out: %s", notice)
 
@@ -283,6 +281,14 @@ def _close(source: _Source) -> None:
     if source.connection is not None:
         source.connection.close()
     source.connection = source.file = None
+
+
+def _inode(file: JournalFile) -> int:
+    """0: there is no such file, or not now."""
+    try:
+        return Path(file.path).stat().st_ino
+    except OSError:
+        return 0
 
 
 def _by_time(item: tuple[str, Event]) -> str:

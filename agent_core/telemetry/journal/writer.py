@@ -14,15 +14,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent_core.errors import StateError
+from agent_core.salvage import is_damage, mend
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import Content, Event
-from agent_core.telemetry.journal.layout import CREATE, SourceLock, check_schema, content_dir, journal_dir, journal_path
+from agent_core.telemetry.journal.layout import (
+    CREATE,
+    SourceLock,
+    check_schema,
+    content_dir,
+    journal_dir,
+    journal_path,
+    make_journal,
+)
 from agent_core.telemetry.rollup.axis import parse_time_ns
 
 log = logging.getLogger(__name__)
 
 RETRY_S = 5.0
 """Pause before a failed write is tried again."""
+MAX_MENDED = 3
+"""Damaged files that one process replaces; a disk that damages more is left alone."""
 _STEP_NS = 1_000_000_000
 
 
@@ -38,6 +49,7 @@ class JournalWriter:
         self._counts: dict[str, int] = {}
         self._anchor_ns: int | None = None
         self._warned = self._warned_clock = False
+        self._mended = 0
         self.unwritable = 0
         """Events whose values are no JSON: a fault of the emitter that must not stop the others."""
 
@@ -52,7 +64,7 @@ class JournalWriter:
                 journal_dir(self._state_dir).mkdir(parents=True, exist_ok=True, mode=0o700)
                 self._alive = SourceLock(self._state_dir, self._source)
             for files, events in ((self._figures, figures), (self._content, contents)):
-                self._append(files, events, counts)
+                self._append_mending(files, events, counts)
         except (sqlite3.Error, OSError, StateError) as error:
             self._give_up(error)
             return False
@@ -66,6 +78,18 @@ class JournalWriter:
             if self._alive is not None:
                 self._alive.release()
         self._alive = None
+
+    def _append_mending(self, files: _DayFiles, events: Sequence[Event], counts: dict[str, int]) -> None:
+        """A file that turns out to be damaged is set aside, which `mend` tells; what can be read of it goes on."""
+        try:
+            self._append(files, events, counts)
+        except sqlite3.DatabaseError as error:
+            files.close()
+            if not is_damage(error) or self._mended >= MAX_MENDED:
+                raise
+            self._mended += 1
+            mend(files.path, make_journal)
+            self._append(files, events, counts)
 
     def _append(self, files: _DayFiles, events: Sequence[Event], counts: dict[str, int]) -> None:
         start = 0
