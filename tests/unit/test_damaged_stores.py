@@ -31,6 +31,7 @@ from agent_core.telemetry.journal.sink import JournalSink
 from dashboard.hub.sources.registry import whole_events
 from dashboard.hub.store.cell_codec import encode_cell
 from dashboard.hub.store.records import AuditRecord, FindingQuery, SessionRecord, TokenRecord, TurnQuery
+from dashboard.hub.store.sqlite_files import open_readable
 from dashboard.hub.store.sqlite_people import SqlitePeople
 from dashboard.hub.store.sqlite_store import SqliteStore
 from tests.support.damage import Toll, damaged
@@ -91,15 +92,21 @@ def fill_hub(folder: Path) -> None:
     asyncio.run(fill())
 
 
+def bodies_of(path: Path) -> list[bytes]:
+    """All events of a day, whatever became of the columns beside them."""
+    with closing(open_readable(path)) as database:
+        return [body for (body,) in database.execute("SELECT body FROM event ORDER BY pos")]
+
+
 def look_at_hub(folder: Path) -> tuple[Items, list[str]]:
     store = SqliteStore(folder)
     try:
         found: Items = {f"source {one.source}": one for one in store.sources()}
         for bucket, dims, cell in store.cells(60, 0, ALWAYS, None):
             found[f"cell {bucket} {dims}"] = encode_cell(cell)
-        for event in whole_events(store, store.events_between(0, ALWAYS, None)):
+        bodies = [body for path in folder.glob("days/*.db") for body in bodies_of(path)]
+        for event in whole_events(store, bodies):
             found[f"event {event.source} {event.seq}"] = event
-        bodies = store.events_between(0, ALWAYS, None)
         found |= {f"unknown {number}": body for number, body in enumerate(bodies) if is_unknown(body)}
         turns = store.turns(TurnQuery(team=None, since_us=0, until_us=ALWAYS, limit=1_000))
         found |= {f"turn {turn.turn}": turn for turn in turns}

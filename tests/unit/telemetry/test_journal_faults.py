@@ -216,18 +216,21 @@ def test_files_of_another_kind_get_one_line_each_and_stop_nobody(
     foreign = other_file(tmp_path, "2026-11-30-foreign.db", "PRAGMA user_version = 1", "CREATE TABLE t (a)")
     garbage = journal_dir(tmp_path) / "2026-11-30-garbage.db"
     garbage.write_bytes(b"no database at all " * 500)
-    (journal_dir(tmp_path) / "2026-11-30-empty.db").touch()
+    empty = journal_dir(tmp_path) / "2026-11-30-empty.db"
+    empty.touch()
     (journal_dir(tmp_path) / "notes.txt").write_text("not a journal by its name")
     feed = Feed(tmp_path)
     assert [event.seq for event in feed.poll()] == [1]
     assert feed.poll() == []
     feed.close()
-    assert len(feed.notices) == len(caplog.records) == 3
+    assert len(feed.notices) == len(caplog.records) == 4
     assert "\n" not in "".join(feed.notices)
-    by_file = {path: next(line for line in feed.notices if str(path) in line) for path in (newer, foreign, garbage)}
+    files = (newer, foreign, garbage, empty)
+    by_file = {path: next(line for line in feed.notices if str(path) in line) for path in files}
     assert "newer Loopline (journal schema 99, this one reads 1)" in by_file[newer]
     assert "not a telemetry journal" in by_file[foreign]
     assert "not a telemetry journal" in by_file[garbage]
+    assert "is empty" in by_file[empty]
     for path, code in (
         (newer, "state_newer_schema"),
         (garbage, "state_no_journal"),

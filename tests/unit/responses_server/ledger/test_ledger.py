@@ -229,11 +229,14 @@ async def test_entries_that_could_not_be_written_are_kept(tmp_path: Path) -> Non
     await ledger.close()
 
 
-async def test_a_database_that_is_none(tmp_path: Path) -> None:
-    (tmp_path / "ledger.db").write_bytes(b"this is no database, however long it is looked at" * 50)
-    with pytest.raises(StateError) as caught:
-        await on_disk(tmp_path).open()
-    assert "ledger.db" in caught.value.message
+async def test_a_database_that_is_none_is_set_aside_and_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    data = b"this is no database, however long it is looked at" * 50
+    (tmp_path / "ledger.db").write_bytes(data)
+    ledger = on_disk(tmp_path)
+    await ledger.open()
+    await ledger.close()
+    assert "ledger.db" in caplog.text
+    assert (tmp_path / "ledger.db.damaged-1").read_bytes() == data
 
 
 async def test_old_entries_are_forgotten(tmp_path: Path) -> None:
