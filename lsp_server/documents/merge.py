@@ -154,7 +154,20 @@ def survives(changes: Sequence[Hunk], base: str, expected: str, present: str) ->
     later = hunks(expected, present)
     if any(other.start <= end and start <= other.end for start, end in placed(changes) for other in later):
         return False
-    return _size(later) < _size(hunks(base, present))
+    return _distance(expected, present, later) < _distance(base, present)
+
+
+def _distance(old: str, new: str, changes: Sequence[Hunk] | None = None) -> int:
+    """How many characters were typed or taken out from `old` to `new`. Where one holds the other in order it is known
+    exactly; else it is what `changes` say, which go by lines and may say more than was typed."""
+    changes = hunks(old, new) if changes is None else changes
+    if changes:
+        start, end = changes[0].start, changes[-1].end
+        before, after = old[start:end], new[start : len(new) - (len(old) - end)]
+        shorter, longer = sorted((before, after), key=len)
+        if _in_order(shorter, longer):
+            return len(longer) - len(shorter)
+    return _size(changes)
 
 
 def _size(changes: Sequence[Hunk]) -> int:
@@ -200,8 +213,9 @@ def _shortened(start: int, gone: str, come: str) -> Hunk:
     tail = 0
     while tail < limit - head and gone[-1 - tail] == come[-1 - tail]:
         tail += 1
-    if head and (gone[head - 1] == "\r"):
+    if head and gone[head - 1] == "\r" and "\n" in (gone[head : head + 1], come[head : head + 1]):
         head -= 1
-    if tail and gone[len(gone) - tail] == "\n":
-        tail -= 1
-    return Hunk(start + head, start + len(gone) - tail, come[head : len(come) - tail])
+    end, last = len(gone) - tail, len(come) - tail
+    if tail and gone[end] == "\n" and "\r" in (gone[:end][-1:], come[:last][-1:]):
+        end, last = end + 1, last + 1
+    return Hunk(start + head, start + end, come[head:last])

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from lsp_server.documents import merge
@@ -85,6 +85,7 @@ typing = st.lists(st.tuples(st.integers(0, 40), st.text("uv", min_size=1, max_si
 
 
 @given(text=st.text("abc\n", min_size=1, max_size=40), mine=edits, theirs=typing)
+@example(text="\n\n", mine=[(0, 1, "")], theirs=[(1, "u")])
 @settings(max_examples=300, deadline=None)
 def test_an_edit_that_was_not_made_is_never_taken_for_made(
     text: str, mine: list[tuple[int, int, str]], theirs: list[tuple[int, str]]
