@@ -73,6 +73,11 @@ def is_settings_file(path: str, roots: Iterable[Path]) -> bool:
     return any(path == f"{root}/{_OWN_FILE}" for root in roots)
 
 
+def settings_folder(root: Path) -> str:
+    """Where the settings of a workspace are."""
+    return f"{root}/{_OWN_FILE}".rpartition("/")[0]
+
+
 def stricter_approve(editor: Any, folder: Approve) -> Approve | None:
     """Which of the two holds: the folder's where it asks more. None: the editor's own."""
     return folder if isinstance(editor, str) and _stricter(folder, editor) else None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.text import is_sound
 from agent_core.tools.workspace.walk import walk
-from lsp_server.settings import is_settings_file
+from lsp_server.settings import is_settings_file, settings_folder
 
 if TYPE_CHECKING:
     from lsp_server.server import LoopServer
@@ -80,13 +80,14 @@ async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], fol
 
 
 def folders_of(roots: tuple[Path, ...]) -> list[str]:
-    """Folders worth watching, nearest first. Runs in a thread."""
+    """Folders worth watching, nearest first, with the settings' own right behind their root. Runs in a thread."""
     found: deque[tuple[int, str]] = deque()
     for root in roots:
         found.append((0, str(root)))
         for entry in walk(str(root), ""):
             if entry.is_folder:
-                found.append((entry.relative.count("/") + 1, f"{root}/{entry.relative}"))
+                path = f"{root}/{entry.relative}"
+                found.append((0 if path == settings_folder(root) else entry.relative.count("/") + 1, path))
             if len(found) >= MAX_FOLDERS * 4:
                 break
     ordered = sorted(found)
