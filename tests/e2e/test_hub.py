@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,9 +50,9 @@ def _events(said: dict[str, str], token: str) -> list[dict[str, object]]:
 
 def test_what_a_run_did_is_on_the_hub_once_also_when_the_hub_was_away(tmp_path: Path) -> None:
     team, own = environment(tmp_path / "team"), environment(tmp_path / "own", LOOPLINE_KEYRING="off")
-    project = tmp_path / "project"
+    project = tmp_path / os.fsdecode(b"caf\xe9")  # no UTF-8, as the task
     project.mkdir()
-    run = ("run", "say hi", "-w", str(project), "--model", "scripted", "--json")
+    run = ("run", os.fsdecode(b"say h\xe9"), "-w", str(project), "--model", "scripted", "--json")
     with hub(tmp_path, team) as said:
         token = loopline("web", "token", "add", "dev", "--team", "core", "--role", "operator", env=team).out.strip()
         assert loopline("hub", "join", said["url"], env=own, stdin=f"{token}\n").code == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -177,7 +178,8 @@ def test_commands_are_denied_with_a_hint_where_nobody_can_answer(tmp_path: Path)
 
 
 def test_the_demo_shows_both_runs_and_ends_with_the_summary(tmp_path: Path) -> None:
-    done = loopline("demo", "--json", "--keep", str(tmp_path / "kept"), env=environment(tmp_path / "home"))
+    kept = tmp_path / os.fsdecode(b"kept caf\xe9")  # a name that is no UTF-8
+    done = loopline("demo", "--json", "--keep", str(kept), env=environment(tmp_path / "home"))
     assert done.code == 0, done.err
     socket, http = [line for line in done.lines if line["type"] == "leg"]
     assert (socket["transport"], http["transport"]) == ("websocket", "http")
@@ -186,7 +188,7 @@ def test_the_demo_shows_both_runs_and_ends_with_the_summary(tmp_path: Path) -> N
     assert socket["connections"] == 1 and socket["calls"] >= 8
     assert http["bytes_up"] > 2 * socket["bytes_up"]
     assert done.summary["status"] == "completed" and done.summary["full_resends"] == 0
-    assert asyncio.run(run_tests(tmp_path / "kept")).ok
+    assert asyncio.run(run_tests(kept)).ok
 
 
 def test_a_key_that_is_refused_ends_with_code_2(tmp_path: Path) -> None:

@@ -23,6 +23,26 @@ def test_a_run_where_names_and_task_are_no_utf8(tmp_path: Path) -> None:
     assert "damaged" not in listed.out
     again = loopline("run", task, "-w", str(folder), "--resume", session_of(listed.out), "--json", env=env)
     assert again.code == 0, again.err
+    checked = loopline("doctor", "--json", env=env, cwd=folder)
+    assert checked.code == 0, checked.err
+    assert "Traceback" not in checked.err
+
+
+def test_a_state_folder_whose_name_is_no_utf8(tmp_path: Path) -> None:
+    home = Path(os.fsdecode(os.fsencode(tmp_path) + b"/hom\xe9"))
+    home.mkdir()
+    env = environment(home)
+    (tmp_path / "project").mkdir()
+    for command in (
+        ("doctor", "--json"),
+        ("run", "say hi", "-w", str(tmp_path / "project"), "--model", "scripted", "--json"),
+        ("sessions", "--json"),
+        ("export",),
+    ):
+        done = loopline(*command, env=env)
+        assert done.code == 0, (command, done.err)
+        assert "Traceback" not in done.err
+        assert done.out
 
 
 def session_of(listing: str) -> str:
