@@ -129,7 +129,9 @@ def compact(items: Sequence[AnyItem]) -> Slices[Compacted]:
 
 def open_calls(item: OpenedCompaction) -> list[str]:
     """Ids of the calls that are still to be answered behind a compaction."""
-    return [call_id for inside in item.tail if (call_id := call_id_of(inside)) is not None]
+    answered = {*pairs((call_id_of(inside), output_call_id(inside)) for inside in item.tail).values()}
+    calls = [call_id_of(inside) for inside in item.tail]
+    return [call_id for at, call_id in enumerate(calls) if call_id is not None and at not in answered]
 
 
 def newest_compaction(items: Sequence[AnyItem]) -> int | None:

@@ -7,6 +7,7 @@ Continuing the newest view appends in place, so a chain of n calls costs n appen
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, TypeVar, overload
@@ -77,9 +78,11 @@ class Joined(Sequence[T]):
 
 
 class _Buffer:
+    """`calls`: by call id where a call with it, or an output of one, stands, and how many then wait for an output."""
+
     __slots__ = ("calls", "items", "tokens")
 
-    def __init__(self, items: list[Any], tokens: array[int], calls: dict[str, int]) -> None:
+    def __init__(self, items: list[Any], tokens: array[int], calls: dict[str, list[tuple[int, int]]]) -> None:
         self.items, self.tokens, self.calls = items, tokens, calls
 
 
@@ -103,19 +106,28 @@ class Context:
     def tokens(self) -> Sequence[int]:
         return View(self._buffer.tokens, self._tokens)
 
-    def has_call(self, call_id: str) -> bool:
-        """Whether an item of this context is the call with this id."""
-        position = self._buffer.calls.get(call_id)
-        return position is not None and position < self._items
+    def knows_call(self, call_id: str) -> bool:
+        """Whether an item of this context is a call with this id, answered or not."""
+        uses = self._buffer.calls.get(call_id)
+        return uses is not None and uses[0][0] < self._items
 
-    def extended(self, items: Sequence[Any], tokens: Iterable[int], calls: Iterable[tuple[str, int]]) -> Context:
-        """This context and `items` behind it. `calls`: call id and position within `items` of each call among them."""
+    def open_calls(self, call_id: str) -> int:
+        """How many calls with this id wait for their output."""
+        uses = self._buffer.calls.get(call_id, [])
+        before = bisect_left(uses, (self._items,))
+        return uses[before - 1][1] if before else 0
+
+    def extended(self, items: Sequence[Any], tokens: Iterable[int], calls: Iterable[tuple[str, int, int]]) -> Context:
+        """This context and `items` behind it. `calls`: of each call and output among them its call id, its position
+        within `items`, and 1 for a call, -1 for an output."""
         buffer = self._buffer
         if len(buffer.items) != self._items or len(buffer.tokens) != self._tokens:
-            kept = {call_id: at for call_id, at in buffer.calls.items() if at < self._items}
+            kept = {each: uses[: bisect_left(uses, (self._items,))] for each, uses in buffer.calls.items()}
+            kept = {each: uses for each, uses in kept.items() if uses}
             buffer = _Buffer(buffer.items[: self._items], buffer.tokens[: self._tokens], kept)
-        for call_id, position in calls:
-            buffer.calls.setdefault(call_id, self._items + position)
+        for call_id, position, opens in calls:
+            uses = buffer.calls.setdefault(call_id, [])
+            uses.append((self._items + position, max(0, (uses[-1][1] if uses else 0) + opens)))
         buffer.items.extend(items)
         buffer.tokens.extend(tokens)
         return Context(buffer, len(buffer.items), len(buffer.tokens))

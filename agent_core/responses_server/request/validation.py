@@ -1,11 +1,13 @@
 """Strict reading of what is new in a request: settings, tools and input items. Everything older was read before.
 
-Raises WireError with the path of the field. A tool output must answer a call of the chain or of the same input.
+Raises WireError with the path of the field. A tool output must answer a call of the chain or of the same input, and
+be the only one that does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -177,22 +179,33 @@ def _check_files(item: Message | FunctionCallOutput | CustomToolCallOutput, path
 
 
 def _check_outputs(items: Sequence[AnyItem], context: Context | None) -> Slices[None]:
-    """Each tool output answers a call. What stands before the newest compaction is in it, and is not looked at."""
-    seen: set[str] = set()
+    """Each tool output answers a call that has none: ids may come again, so calls are counted, not only known.
+
+    What stands before the newest compaction is in it, and is not looked at; nor is the context before that.
+    """
+    waiting: dict[str, int] = {}
     newest = newest_compaction(items) or 0
     for index, item in enumerate(items[newest:], newest):
         if index % LOOKS_PER_SLICE == LOOKS_PER_SLICE - 1:
             yield
         if isinstance(item, OpenedCompaction):
-            seen.update(open_calls(item))
-        call_id = call_id_of(item)
-        if call_id is not None:
-            seen.add(call_id)
-        answered = output_call_id(item)
-        if answered is None or answered in seen or (context is not None and context.has_call(answered)):
-            continue
-        kind = item_type(item).replace("_", " ")
-        raise WireError(f"No tool call found for {kind} with call_id {answered[:80]}.", param="input")
+            waiting, context = Counter(open_calls(item)), None
+        elif (called := call_id_of(item)) is not None:
+            waiting[called] = _waiting(called, waiting, context) + 1
+        elif (answered := output_call_id(item)) is not None:
+            known = answered in waiting or (context is not None and context.knows_call(answered))
+            waiting[answered] = _waiting(answered, waiting, context) - 1
+            if waiting[answered] < 0:
+                kind = item_type(item).replace("_", " ")
+                what = "Every tool call has its output already" if known else "No tool call found"
+                raise WireError(f"{what} for {kind} with call_id {answered[:80]}.", param="input")
+
+
+def _waiting(call_id: str, waiting: Mapping[str, int], context: Context | None) -> int:
+    """How many calls with this id wait for an output."""
+    if (found := waiting.get(call_id)) is not None:
+        return found
+    return context.open_calls(call_id) if context is not None else 0
 
 
 def build_decoders() -> None:

@@ -23,7 +23,7 @@ from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet, tools
 from agent_core.responses_server.screening.chain import States
 from agent_core.responses_server.slices import Share, Slices, in_turns
 from agent_core.responses_server.store.port import ResponseStore, StoredResponse, read_chain
-from agent_core.wire.items import AnyItem, call_id_of, read_item
+from agent_core.wire.items import AnyItem, call_id_of, output_call_id, read_item
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,15 @@ def _items_of(chain: Sequence[StoredResponse], seal: Seal) -> Slices[list[AnyIte
     return (yield from opened_stored(items, seal))
 
 
-def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int]]:
-    """Call id and position of every call among `items`."""
-    return [(call_id, at) for at, item in enumerate(items) if (call_id := call_id_of(item)) is not None]
+def calls_in(items: Sequence[AnyItem]) -> list[tuple[str, int, int]]:
+    """Call id and position of every call (1) and of every output (-1) among `items`."""
+    found: list[tuple[str, int, int]] = []
+    for at, item in enumerate(items):
+        if (called := call_id_of(item)) is not None:
+            found.append((called, at, 1))
+        elif (answered := output_call_id(item)) is not None:
+            found.append((answered, at, -1))
+    return found
 
 
 def _tools_in(items: Sequence[AnyItem]) -> Slices[tuple[EngineTool, ...]]:

@@ -32,12 +32,21 @@ def test_a_chain_shares_one_buffer() -> None:
 
 
 def test_calls_are_those_of_the_view() -> None:
-    first = Context.empty().extended(["call"], [], [("call_1", 0)])
-    second = first.extended(["other"], [], [("call_2", 0)])
-    fork = first.extended(["third"], [], [("call_3", 0)])
-    assert [first.has_call(f"call_{n}") for n in (1, 2, 3)] == [True, False, False]
-    assert [second.has_call(f"call_{n}") for n in (1, 2, 3)] == [True, True, False]
-    assert [fork.has_call(f"call_{n}") for n in (1, 2, 3)] == [True, False, True]
+    first = Context.empty().extended(["call"], [], [("call_1", 0, 1)])
+    second = first.extended(["other"], [], [("call_2", 0, 1)])
+    fork = first.extended(["third"], [], [("call_3", 0, 1)])
+    assert [first.knows_call(f"call_{n}") for n in (1, 2, 3)] == [True, False, False]
+    assert [second.knows_call(f"call_{n}") for n in (1, 2, 3)] == [True, True, False]
+    assert [fork.knows_call(f"call_{n}") for n in (1, 2, 3)] == [True, False, True]
+
+
+def test_calls_with_one_id_wait_for_an_output_each() -> None:
+    first = Context.empty().extended(["call", "call"], [], [("c", 0, 1), ("c", 1, 1)])
+    second = first.extended(["output"], [], [("c", 0, -1)])
+    third = second.extended(["output", "call"], [], [("c", 0, -1), ("c", 1, 1)])
+    fork = first.extended(["output", "output"], [], [("c", 0, -1), ("c", 1, -1)])
+    assert [view.open_calls("c") for view in (first, second, third, fork)] == [2, 1, 1, 0]
+    assert fork.knows_call("c") and not Context.empty().open_calls("c")
 
 
 @settings(max_examples=60, deadline=None)

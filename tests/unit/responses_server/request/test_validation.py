@@ -34,6 +34,41 @@ def parent_of(*items: dict[str, Any]) -> Remembered:
     return Remembered("resp_1", Context.empty().extended(read, [], calls_in(read)), NO_TOOLS, stored=False)
 
 
+OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+
+
+def with_id(call_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {**CALL, "call_id": call_id}, {**OUTPUT, "call_id": call_id}
+
+
+@pytest.mark.parametrize("call_id", ["call_0", ""])
+def test_an_output_answers_a_call_that_has_none_and_ids_come_again(call_id: str) -> None:
+    call, output = with_id(call_id)
+    rounds = [call, output] * 3
+    assert len(check(input=rounds).items) == 6
+    assert len(check(parent_of(*rounds), input=[call, output]).items) == 2
+    assert len(check(parent_of(call, call), input=[output, output]).items) == 2
+    for parent, given in (
+        (None, [call, output, output]),
+        (None, [output, call]),
+        (None, [*rounds, output]),
+        (parent_of(*rounds), [output]),
+        (parent_of(call), [output, output]),
+        (parent_of(call, call, output), [output, output]),
+        (parent_of(call, output), [call, output, output]),
+    ):
+        assert refused(parent, input=given) == "input"
+
+
+def test_a_second_output_is_told_from_one_without_a_call() -> None:
+    for parent, given, told in (
+        (parent_of(CALL, OUTPUT), [OUTPUT], "Every tool call has its output already"),
+        (None, [OUTPUT], "No tool call found"),
+    ):
+        with pytest.raises(WireError, match=told):
+            check(parent, input=given)
+
+
 def refused(parent: Remembered | None = None, **fields: Any) -> str | None:
     with pytest.raises(WireError) as caught:
         check(parent, **fields)
