@@ -83,6 +83,7 @@ class Turn:
             self._history.append([message("user", text) for text in self._inbox.take()], self._turn)
             self._spent.wall_s = (self._clock.mono_ns() - self._started_ns) / 1e9
             check(self._spent, self._terms.limits)
+            self._history.append(await self._context.before_call(), self._turn)
             items = await self._call()
             calls = calls_of(items, self._keys)
             self._keys.update(call.key for call in calls)

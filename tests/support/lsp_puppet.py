@@ -33,6 +33,8 @@ class Puppet:
         """Of every tool call, in order."""
         self.heard: list[str] = []
         """Texts of users."""
+        self.noted: list[str] = []
+        """Texts of developers, which is how the agent tells what it knows."""
         self.tools: list[str] = []
         self._numbers = itertools.count(1)
         self._gates: dict[str, asyncio.Event] = {}
@@ -75,6 +77,8 @@ class Puppet:
                         steps = json.loads(text.split("\n", 1)[0])
                     elif not fresh and not steps:
                         steps = [{"text": f"heard: {text}"}]
+                elif item.get("role") == "developer":
+                    self.noted.append("".join(part["text"] for part in item["content"]))
             await self._step(peer, response, steps.pop(0) if steps else {"text": "nothing to do"})
 
     async def _step(self, peer: Peer, response: str, step: Json) -> None:

@@ -74,6 +74,13 @@ class SessionContext:
         notes = await self._surroundings.notes()
         return [message("developer", "\n\n".join(notes))] if notes else []
 
+    async def before_call(self) -> list[bytes]:
+        """What became of edits that an editor had not shown when their tool ended."""
+        if not (came := await self._workspace.came_through()):
+            return []
+        told = f"The editor has shown the edit that was unconfirmed; it is in the text now: {', '.join(came)}"
+        return [message("developer", told)]
+
     def after_tool(self, call: Call, result: ToolResult) -> list[bytes]:
         """A tool ran: what the folders that it touched say."""
         told: list[str] = []

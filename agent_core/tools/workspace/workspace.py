@@ -22,6 +22,7 @@ from agent_core.tools.workspace import disk, text
 from agent_core.tools.workspace.changes import Change, Changes
 from agent_core.tools.workspace.guarded import GIT, Entry, GuardRules
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, closed
+from agent_core.tools.workspace.merge import merge
 from agent_core.tools.workspace.roots import Location, Roots
 from agent_core.tools.workspace.secret_names import SecretRules
 from agent_core.untrusted_files import kind_of
@@ -108,6 +109,7 @@ class Workspace(Roots):
         self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
         self._made_folders: dict[tuple[str, str], tuple[str, ...]] = {}
         self._seen: OrderedDict[tuple[str, str], tuple[bytes, str]] = OrderedDict()
+        self._unconfirmed: dict[tuple[str, str], tuple[TextFile, str]] = {}
 
     def check_open(self, at: Location) -> None:
         """Raises ToolError `secret` for names of keys and passwords, `closed` for what `.looplineignore` names."""
@@ -180,6 +182,7 @@ class Workspace(Roots):
         self.changes.note(base.at.shown, base.content)
         data = self.encoded(base.at, base.encoding, content)
         with self._recorded(base.at, base.encoding.encode(base.content), data, base.mode):
+            self._unconfirmed.pop(base.at.key, None)
             if base.version is not None:
                 return await self._write_buffer(base, content)
             disk.replace_file(base.at.root, base.at.relative, base.at.shown, data, base.digest)
@@ -235,6 +238,21 @@ class Workspace(Roots):
             if self.recorder is not None and step is not None and not uncertain:
                 self.recorder.void(step)
             raise
+
+    async def came_through(self) -> list[str]:
+        """Files whose edit was unconfirmed and is in the text now; each is named once."""
+        found: list[str] = []
+        for key, (base, content) in list(self._unconfirmed.items()):
+            try:
+                now = await self.read(base.at)
+            except ToolError:
+                del self._unconfirmed[key]
+                continue
+            if now.content != base.content and _holds(now.content, base.content, content):
+                del self._unconfirmed[key]
+                self.note_seen(now)
+                found.append(base.at.shown)
+        return found
 
     async def net_changes(self) -> list[Change]:
         """What the tools changed so far and is still different; files that can't be read count as gone."""
@@ -313,7 +331,13 @@ class Workspace(Roots):
 
     async def _write_buffer(self, base: TextFile, content: str) -> TextFile:
         assert self.documents is not None and base.version is not None
-        if not await self.documents.replace(str(base.at.path), base.version, content):
+        try:
+            made = await self.documents.replace(str(base.at.path), base.version, content)
+        except ToolError as error:
+            if error.code == UNCONFIRMED:
+                self._unconfirmed[base.at.key] = (base, content)
+            raise
+        if not made:
             raise ToolError(
                 f"{base.at.shown} changed in the editor in the meantime; nothing was written", code="changed"
             )
@@ -329,3 +353,10 @@ class Workspace(Roots):
             character = content[error.start]
             where = f"{at.shown} is written in {encoding.label}, which has no U+{ord(character):04X}"
             raise ToolError(f"{where}; nothing was written", code="not_encodable") from error
+
+
+def _holds(now: str, base: str, target: str) -> bool:
+    """Whether a text has what leads from `base` to `target`: then there is nothing of it left to bring in."""
+    now, base, target = (text.to_newlines(each) for each in (now, base, target))
+    merged = merge(base, now, target)
+    return not merged.clashes and merged.text == now
