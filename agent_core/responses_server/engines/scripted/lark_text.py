@@ -7,6 +7,7 @@ expressions, ranges, `%import common.X`, `%ignore`, `%declare`. Templates, and i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from agent_core.errors import EngineError
@@ -56,6 +57,9 @@ _TOKEN = re.compile(
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 _LONGEST = 100_000
+"""Characters and pieces of what is derived."""
+_MOST_DERIVED = 1_000_000
+"""Looks at a text, a rule or a piece: about a second at most, beside others."""
 
 
 class _Token(NamedTuple):
@@ -81,11 +85,12 @@ def lark_text(definition: str) -> str:
     try:
         grammar = _Reader(definition)
         best = _shortest(grammar.rules)
+        ignores_space = any(_is_space(_derive(ignored, best)) for ignored in grammar.ignored)
     except RecursionError:
         raise _unreadable("it is nested too deeply") from None
     if best.get("start") is None:
         raise _unreadable("it derives nothing from 'start'")
-    return _join(best["start"] or [], " " if grammar.ignores_space else "")
+    return _join(best["start"] or [], " " if ignores_space else "")
 
 
 def _unreadable(why: str) -> EngineError:
@@ -93,11 +98,11 @@ def _unreadable(why: str) -> EngineError:
 
 
 class _Reader:
-    """Parses a grammar into `rules`. `ignores_space`: spaces may stand between terminals."""
+    """Parses a grammar into `rules`. `ignored`: what may stand between terminals."""
 
     def __init__(self, definition: str) -> None:
         self.rules: dict[str, _Node] = {name: f'"{text}' for name, text in _COMMON.items()}
-        self.ignores_space = False
+        self.ignored: list[_Node] = []
         self._tokens = _tokens(definition)
         self._at = 0
         while self._peek().kind != "end":
@@ -121,9 +126,7 @@ class _Reader:
 
     def _directive(self, name: str) -> None:
         if name == "%ignore":
-            ignored = self._choice()
-            text = _join(_derive(ignored, _shortest(self.rules)) or [], "")
-            self.ignores_space = self.ignores_space or text == " " or (text.isspace() and text != "")
+            self.ignored.append(self._choice())
             return
         words = []
         while self._peek().kind not in ("line", "end"):
@@ -241,16 +244,46 @@ def _tokens(definition: str) -> list[_Token]:
 
 
 def _shortest(rules: dict[str, _Node]) -> dict[str, list[str] | None]:
-    """The shortest derivation of every rule as its pieces, by fixpoint; rules that derive nothing are absent."""
+    """The shortest derivation of every rule as its pieces, by fixpoint; rules that derive nothing are absent.
+
+    A rule is derived anew when one that it names became shorter. Raises EngineError if that takes more than
+    `_MOST_DERIVED`.
+    """
     best: dict[str, list[str] | None] = {}
-    changed = True
-    while changed:
-        changed = False
-        for name, node in rules.items():
-            pieces = _derive(node, best)
+    atoms = {name: list(_atoms(node)) for name, node in rules.items()}
+    users: dict[str, list[str]] = {}
+    for name, inside in atoms.items():
+        for one in dict.fromkeys(inside):
+            users.setdefault(one, []).append(name)
+    waiting, left = dict.fromkeys(reversed(rules)), _MOST_DERIVED
+    while waiting:
+        again: dict[str, None] = {}
+        for name in waiting:
+            pieces = _derive(rules[name], best)
+            left -= 1 + len(atoms[name]) + len(pieces or ())
+            if left < 0:
+                raise _unreadable("it takes too long to derive something")
             if pieces is not None and (best.get(name) is None or _size(pieces) < _size(best[name] or [])):
-                best[name], changed = pieces, True
+                best[name] = pieces
+                again.update(dict.fromkeys(users.get(name, ())))
+        waiting = again
     return best
+
+
+def _atoms(node: _Node) -> Iterator[str]:
+    """The texts, rules and terminals that a node holds."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, _Repeat):
+        yield from _atoms(node.node)
+    else:
+        for sequence in node.sequences:
+            for one in sequence:
+                yield from _atoms(one)
+
+
+def _is_space(pieces: list[str] | None) -> bool:
+    return "".join(pieces or ()).isspace()
 
 
 def _derive(node: _Node, best: dict[str, list[str] | None]) -> list[str] | None:
@@ -258,7 +291,7 @@ def _derive(node: _Node, best: dict[str, list[str] | None]) -> list[str] | None:
         return [node[1:]] if node.startswith('"') else best.get(node)
     if isinstance(node, _Repeat):
         inner = _derive(node.node, best) if node.times else []
-        if inner is None or _size(inner) * node.times > _LONGEST:
+        if inner is None or (_size(inner) + len(inner)) * node.times > _LONGEST:
             return None
         return inner * node.times
     derived = [_derive_all(sequence, best) for sequence in node.sequences]
@@ -267,12 +300,14 @@ def _derive(node: _Node, best: dict[str, list[str] | None]) -> list[str] | None:
 
 def _derive_all(sequence: list[_Node], best: dict[str, list[str] | None]) -> list[str] | None:
     pieces: list[str] = []
+    left = _LONGEST
     for node in sequence:
         found = _derive(node, best)
-        if found is None:
+        left -= _size(found or []) + len(found or ())
+        if found is None or left < 0:
             return None
         pieces += found
-    return pieces if _size(pieces) <= _LONGEST else None
+    return pieces
 
 
 def _size(pieces: list[str]) -> int:

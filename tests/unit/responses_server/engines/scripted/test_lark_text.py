@@ -7,7 +7,9 @@ import re
 import pytest
 
 from agent_core.errors import EngineError
+from agent_core.responses_server.engines.scripted import lark_text as module
 from agent_core.responses_server.engines.scripted.lark_text import lark_text
+from tests.support.extremes import rules_in_a_row
 
 PATCH = """
 start: begin_patch hunk+ end_patch
@@ -67,10 +69,36 @@ def test_a_patch() -> None:
         'start: ("a"',
         "start: \x00",
         'start: "a" ~ x',
+        'start: ("" ~ 99999) ~ 99999',
+        "start: " + '"a" ~ 99999 ' * 1_000,
         "start: " + "(" * 5000 + '"a"',
     ],
 )
 def test_grammars_that_can_not_be_used(grammar: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        lark_text(grammar)
+    assert caught.value.code == "grammar_unreadable"
+
+
+@pytest.mark.rule("work.bounded")
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        rules_in_a_row(1_000),
+        "start: r0\n" + "\n".join(f"r{n}: r{n + 1}" for n in range(1_000)) + '\nr1000: "a"',
+        "start: " + " | ".join(f"r{n}" for n in range(900)) + "\n" + "\n".join(f'r{n}: "a"' for n in range(900)),
+        'start: "a"\n' + '%ignore "b"\n' * 1_000,
+    ],
+    ids=["backward", "forward", "alternatives", "ignored"],
+)
+def test_the_work_grows_with_the_grammar_only(grammar: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST_DERIVED", len(grammar))
+    assert lark_text(grammar) == "a"
+
+
+def test_work_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    grammar = rules_in_a_row(200)
+    monkeypatch.setattr(module, "_MOST_DERIVED", 100)
     with pytest.raises(EngineError) as caught:
         lark_text(grammar)
     assert caught.value.code == "grammar_unreadable"
