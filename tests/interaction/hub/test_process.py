@@ -18,7 +18,9 @@ from agent_core.telemetry.hub.shipper import Shipper
 from agent_core.telemetry.journal.sink import JournalSink
 from tests.support.cli import environment, loopline
 from tests.support.hub import work
+from tests.support.hub_push import push
 from tests.support.telemetry import Scene
+from tests.support.waiting import eventually
 from tests.support.web import seen_until, told, web_process
 
 
@@ -203,3 +205,36 @@ async def test_an_agents_shipper_reaches_the_hub(tmp_path: Path, journals: Scene
                 assert len(turns) == 3
         finally:
             await asyncio.to_thread(shipper.close)
+
+
+async def test_hub_status_says_what_the_hub_did_not_keep(tmp_path: Path) -> None:
+    """Events that came behind later ones of their source are acknowledged and not kept: whoever pushed is told."""
+    home = environment(tmp_path)
+    state, store = tmp_path / "state" / "loopline", tmp_path / "hub"
+    source = f"h00000b-{os.getpid()}-00000b"
+    async with web_process(store) as web:
+        token = web.ready["ingest_token"]
+        joined = await asyncio.to_thread(loopline, "hub", "join", web.url, env=home, stdin=f"{token}\n")
+        assert joined.code == 0, joined.err
+        before = await asyncio.to_thread(loopline, "hub", "status", env=home)
+        assert (before.code, "takes our token" in before.out, "did not keep" in before.out) == (0, True, False)
+        sink = JournalSink(state, source)
+        scene = Scene(sink, source=source, session="sess_late")
+        scene.clock.set_wall(time.time_ns() - 60 * 10**9)
+        scene.start_session("shop")
+        work(scene)
+        await asyncio.to_thread(sink.close)
+        async with httpx.AsyncClient(base_url=web.url, headers={"authorization": f"Bearer {token}"}) as client:
+            assert (await push(client, scene.events[4:])).status_code == 200
+        shipper = Shipper(state, web.url, token, poll_s=0.1)
+        shipper.start()
+        try:
+            await eventually(lambda: shipper.status.late)
+        finally:
+            await asyncio.to_thread(shipper.close)
+        after = await asyncio.to_thread(loopline, "hub", "status", env=home)
+    assert after.code == 0
+    assert "It did not keep 4 events (0 refused, 4 late): later events of their source" in after.out
+    gone = await asyncio.to_thread(loopline, "hub", "status", env=home)
+    assert gone.code == 1
+    assert "did not keep 4 events" in gone.out
