@@ -54,8 +54,16 @@ class Taken(NamedTuple):
 class Hub:
     """`start` it, `accept` batches, ask; `stop` it."""
 
-    def __init__(self, store: Store, clock: Clock, settings: HubSettings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        settings: HubSettings,
+        services: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        """`services`: asks for the identities that the hub's admin has marked as services; it may block a little."""
         self.store, self.clock, self.settings = store, clock, settings
+        self._services = services
         self.live = Live()
         self.counters, self.since = Counters(), Since()
         self.writing = Writing(store, self._count, self._written)
@@ -118,6 +126,13 @@ class Hub:
     def teams(self, team: str | None) -> list[str]:
         """The teams seen so far that who sees `team` (None: all) may see."""
         return [name for name in self._recent if team in (None, name)]
+
+    async def believed(self, team: str, agent: str) -> frozenset[str]:
+        """The sources whose `service.call` counts for the turns of an identity: its own, and its team's services'."""
+        who = {agent, *await self.ask(self._services)}
+        return frozenset(
+            name for name, record in self.roster.sources.items() if record.team == team and record.agent in who
+        )
 
     def apply_settings(self, settings: HubSettings) -> None:
         self.settings = settings

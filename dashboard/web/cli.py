@@ -60,7 +60,7 @@ def web(
 def token_add(
     name: Annotated[str, typer.Argument(metavar="NAME")],
     team: Annotated[str, typer.Option(metavar="T", help="Whose rows it sees and writes.")],
-    role: Annotated[str, typer.Option(metavar="viewer|operator|admin")] = "viewer",
+    role: Annotated[str, typer.Option(metavar="viewer|operator|admin|agent|service|metrics")] = "viewer",
     store: Store = None,
 ) -> None:
     """Make a token and print it, this once; people paste it into the login form, agents into `loopline hub join`."""

@@ -15,7 +15,7 @@ from agent_core.clock import Clock, SystemClock
 from agent_core.errors import ConfigError
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
-from dashboard.hub.people.auth import Auth, Launch, new_launch
+from dashboard.hub.people.auth import Auth, Launch, new_launch, services_of
 from dashboard.hub.settings import read_settings
 from dashboard.hub.store.sqlite_people import SqlitePeople
 from dashboard.hub.store.sqlite_store import SqliteStore
@@ -71,7 +71,7 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             site = site_of(options.host, listener.getsockname()[1], options.public_url)
             store = SqliteStore(options.folder)
             stack.callback(store.close)
-            hub = Hub(store, options.clock, read_settings(people.value("settings")))
+            hub = Hub(store, options.clock, read_settings(people.value("settings")), lambda: services_of(people))
             launch, assets = new_launch(), Assets()
             parts = Parts(
                 hub=hub, people=people, auth=Auth(people, options.clock, launch), frames=Frames(hub), site=site,

@@ -29,6 +29,10 @@ _TOUCH_US = 60_000_000
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,64}\Z")
 
 
+SERVICE = "service"
+"""The role of a Responses service that a team shares."""
+
+
 class Permission(Enum):
     READ = "read"
     EXPORT = "export"
@@ -45,9 +49,11 @@ ROLES: dict[str, frozenset[Permission]] = {
     "operator": frozenset({Permission.READ, Permission.EXPORT, Permission.INGEST, Permission.METRICS}),
     "admin": frozenset(Permission),
     "agent": frozenset({Permission.INGEST}),
+    SERVICE: frozenset({Permission.INGEST}),
     "metrics": frozenset({Permission.METRICS}),
 }
-"""`agent` and `metrics` are for machines: they push or scrape and see no page."""
+"""`agent`, `service` and `metrics` are for machines: they push or scrape and see no page. What a `service` tells of
+calls (`service.call`) is believed of everybody's in its team; what others tell, of their own."""
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
@@ -178,6 +184,11 @@ def add_token(people: People, clock: Clock, name: str, role: str, team: str) -> 
         raise UsageError(f"there is a token {name!r} already", hint=f"loopline web token revoke {name}")
     people.audit(AuditRecord(at_us=record.created_us, actor="cli", action="token.add", detail=f"{name} {role} {team}"))
     return token
+
+
+def services_of(people: People) -> frozenset[str]:
+    """The names of all service tokens, revoked ones included: what they told before still counts."""
+    return frozenset(token.name for token in people.tokens() if token.role == SERVICE)
 
 
 def revoke_token(people: People, clock: Clock, name: str, *, actor: str = "cli") -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
@@ -48,7 +48,7 @@ async def view_turn(hub: Hub, turn: str, team: str | None) -> TurnView | None:
         return _of_member(member, turn, hub.now_ns())  # its end is not written yet
     if record is None:
         return None
-    events = await hub.ask(turn_events, hub.store, record)
+    events = await hub.ask(turn_events, hub.store, record, await hub.believed(record.team, record.agent))
     state = State(prices=hub.settings.price_table(), targets=hub.settings.folding_targets())
     state.apply_all(events)
     if turn not in state.rollup.turns:
@@ -90,8 +90,11 @@ def is_gone(hub: Hub, record: TurnRecord) -> bool:
     return source is None or hub.now_us() - source.seen_us >= GONE_S * 1e6
 
 
-def turn_events(store: Store, record: TurnRecord) -> list[Event]:
-    """The events of a turn, its session's and connections' before it, and what the service told of its calls."""
+def turn_events(store: Store, record: TurnRecord, believed: Collection[str]) -> list[Event]:
+    """The events of a turn, its session's and connections' before it, and what the service told of its calls.
+
+    `believed`: the sources that may tell of its calls; anybody can name a response.
+    """
     own = turn_events_of(store, record)
     days = sorted({day_of(record.started_us - DAY_US), record.day, day_of(record.ended_us or record.started_us)})
     connections = {event.connection for event in own if event.connection is not None}
@@ -105,7 +108,8 @@ def turn_events(store: Store, record: TurnRecord) -> list[Event]:
         for event in own
         if isinstance(event, CallCompleted) and event.response_id is not None
     ]
-    service = list(whole_events(store, store.events_of(responses, record.team)))
+    told = whole_events(store, store.events_of(responses, record.team))
+    service = [event for event in told if event.source in believed]
     mine = [event for event in own if event.source == record.source]
     return [*sorted([*mine, *context], key=_seq), *service]
 

@@ -16,7 +16,7 @@ import msgspec
 import pytest
 
 from agent_core.telemetry.codec import encode_event
-from agent_core.telemetry.events import Event, SessionStarted
+from agent_core.telemetry.events import CallCompleted, Event, ServiceCall, SessionStarted
 from dashboard.hub.ingest.names import LIMITS
 from dashboard.hub.ingest.ndjson import MAX_SEQ, MAX_STEP
 from dashboard.hub.store.records import FindingQuery, TurnQuery
@@ -159,6 +159,37 @@ async def test_names_without_end_of_one_make_nobody_elses_other(site: Site, monk
         await push(hers, mine.events)
     cells = site.hub.store.cells(60, 0, 10**10, "blue")
     assert {dims.project for _, dims, _ in cells if dims.agent == "anna"} == {"the project of anna"}
+
+
+@pytest.mark.parametrize(
+    ("teller", "role", "team", "believed"),
+    [
+        ("anna", "agent", "blue", True),
+        ("shared", "service", "blue", True),
+        ("eve", "agent", "blue", False),
+        ("eve", "operator", "blue", False),
+        ("elsewhere", "service", "green", False),
+    ],
+)
+async def test_stages_of_the_service_are_told_by_the_turns_owner_or_a_service_of_the_team(
+    site: Site, teller: str, role: str, team: str, believed: bool
+) -> None:
+    """Anybody can name a response."""
+    hers = agent_scene()
+    turn = work(hers, calls=1)
+    response_id = next(event.response_id for event in hers.events if isinstance(event, CallCompleted))
+    assert response_id is not None
+    told = Scene(source="h00ffff-1-aaaaaa")
+    stages = {"admission": 4_242.0}
+    told.emit(ServiceCall(response_id=response_id, stages_ms=stages, new_tokens=7, reused_tokens=0))
+    anna = site.token("anna", "agent", "blue")
+    token = anna if teller == "anna" else site.token(teller, role, team)
+    async with site.client(anna) as owner, site.client(token) as client:
+        assert (await push(owner, hers.events)).status_code == 200
+        assert (await push(client, told.events)).status_code == 200
+    async with site.client(site.secret) as viewer:
+        shown = (await viewer.get(f"/api/turns/{turn}")).json()
+    assert ("4242" in json.dumps(shown)) is believed
 
 
 @pytest.mark.parametrize(("team", "status"), [("blue", 403), ("*", 200)])
