@@ -92,6 +92,8 @@ def test_no_hub_is_said_to_be_none(env: dict[str, str]) -> None:
     assert loopline("hub", "join", "nowhere", env=env, stdin="t\n").code == 2
     assert loopline("hub", "join", "http://127.0.0.1:9", env=env, stdin="token-1\n").code == 0
     assert loopline("hub", "status", env=env).code == 1
-    assert json.loads((Path(env["XDG_CONFIG_HOME"]) / "loopline" / "keys.json").read_text()) == {"hub": "token-1"}
+    assert json.loads((Path(env["XDG_CONFIG_HOME"]) / "loopline" / "keys.json").read_text()) == {
+        "hub": {"key": "token-1", "origin": "http://127.0.0.1:9"}
+    }
     assert loopline("hub", "leave", env=env).code == 0
     assert loopline("hub", "status", env=env).code == 2

@@ -118,10 +118,10 @@ async def test_what_a_person_sees(tmp_path: Path) -> None:
         await editor.until(READY, timeout_s=60)
         await shown.shows("repair (no model)")
         shown.keys(":Loopline start make the failing test pass", "Enter")
-        question = await shown.shows("Loopline wants to run checks", "1: Allow")
+        question = await shown.shows("Loopline wants to run shell", "1: Allow")
         assert "▶ make the failing test pass" in question
         shown.keep("approval")
-        shown.keys("2", "Enter")  # always
+        shown.keys("1", "Enter")
 
         async def answer() -> None:
             while True:

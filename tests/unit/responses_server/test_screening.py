@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -211,14 +210,3 @@ def test_orders_in_tool_outputs_are_flagged(text: str) -> None:
 )
 def test_plain_outputs_are_let_through(text: str) -> None:
     assert at_once(InjectionScreen().screen(ALLOWED, [output(text)]))[1] == ALLOWED
-
-
-def test_two_kilobytes_cost_less_than_a_fifth_of_a_millisecond() -> None:
-    item = output(("def read(path: str) -> str:  # sha 0123456789abcdef0123456789abcdef01234567\n" * 40)[:2000])
-    screens = Screens([MediaScreen(), CredentialScreen(), InjectionScreen()])
-    took_ns = []
-    for _ in range(200):
-        start_ns = time.perf_counter_ns()
-        at_once(screens.screen(screens.initial(), [item]))
-        took_ns.append(time.perf_counter_ns() - start_ns)
-    assert min(took_ns) < 200_000

@@ -83,13 +83,13 @@ def test_a_live_session_is_watched_answered_and_cancelled(tmp_path: Path) -> Non
     with closing(Terminal(tmp_path, *TUI)) as watching:
         watching.until("loopline demo")
         with closing(Terminal(tmp_path, *loopline, "run", "-w", str(work), "fix the failing test")) as running:
-            running.until("run checks: checks")
+            running.until("run shell")
             watching.until("waits for approval")
             watching.press("a")
-            watching.until("always, in this session")
+            watching.until("waits for approval")
             watching.press("y")
-            running.until("3 failed")
-            running.until("run shell")
+            running.until("exit code: 0")
+            running.until("run checks")
             watching.press("x")
             watching.until("Cancel this turn?")
             watching.press("y")
