@@ -40,13 +40,15 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(
 
         # a first turn finds the failing tests, and is stopped where it asks for more
         await view.say("make the tests pass")
-        await expect(view.approvals()).to_contain_text("checks")
+        await expect(view.approvals()).to_contain_text("measures which lines")
         await expect(editor.status()).to_contain_text(LIVE)
         await editor.picture("story-1-approval")
         assert await view.violations() == []
         await view.answer("Allow")
+        await expect(view.approvals()).to_contain_text("wants to run checks")
+        await view.answer("Allow")
         await expect(view.tools("checks").first).to_have_attribute("data-status", "ok")
-        await expect(view.approvals()).to_contain_text("measures which lines")
+        await expect(view.approvals()).to_contain_text("in a temporary copy")
         await view.frame.get_by_role("button", name="Stop").click()
         await expect(view.ends("cancelled")).to_be_visible()
         await expect(view.approvals()).to_have_count(0)

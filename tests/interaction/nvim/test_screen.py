@@ -131,7 +131,7 @@ async def test_what_a_person_sees(tmp_path: Path) -> None:
 
         answering = asyncio.create_task(answer())
         try:
-            running = await shown.shows("◉ ", "tok/s", "● checks", "● search")
+            running = await shown.shows("◉ ", "tok/s", "● checks", "● read")
             assert re.search(r"◉ [\d,.]+ tok/s · [\d.]+ m?s · [\d.]+ % ⟲", running)
             shown.keep("running")
             ended = await shown.shows("✓ completed in")
