@@ -14,7 +14,7 @@ import msgspec
 from agent_core.agent.approvals.pending import Answer, PendingApprovals
 from agent_core.agent.approvals.policy import subject_of, targets_of
 from agent_core.agent.calls import CANCELLED, Call
-from agent_core.agent.checkpoints.checkpoints import Checkpoints
+from agent_core.agent.checkpoints.checkpoints import Checkpoints, Found
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.tools.port import Kind, ToolContext, ToolResult
@@ -56,22 +56,22 @@ class ToolRunner:
         """Ask if needed, then run; the result is what the model is told."""
         if (refusal := await self._approve(call)) is not None:
             self._began(call, refused=True)
-            return self._finished(call, refusal, self._clock.mono_ns())
+            return self._finished(call, refusal, self._clock.mono_ns(), Found())
         self._began(call)
         started_ns = self._clock.mono_ns()
-        result = ToolResult(output="cancelled", status="cancelled")
+        result, found = ToolResult(output="cancelled", status="cancelled"), Found()
         try:
-            async with self._checkpoint(call):
+            async with self._checkpoint(call) as found:
                 with self._workspace.permitting(self._targets(call)):
                     result = await self._toolbox.run(call.name, call.arguments, self._context(call))
         finally:
-            self._finished(call, result, started_ns)
+            self._finished(call, result, started_ns, found)
         return result
 
-    def _checkpoint(self, call: Call) -> AbstractAsyncContextManager[None]:
+    def _checkpoint(self, call: Call) -> AbstractAsyncContextManager[Found]:
         """Edits are recorded as they are written; around what other programs do the tree is looked at."""
         if self._checkpoints is None or self.kinds.get(call.name) not in ("command", "mcp"):
-            return nullcontext()
+            return nullcontext(Found())
         return self._checkpoints.command()
 
     def _targets(self, call: Call) -> list[str]:
@@ -103,7 +103,8 @@ class ToolRunner:
         )
         self._tell(began)
 
-    def _finished(self, call: Call, result: ToolResult, started_ns: int) -> ToolResult:
+    def _finished(self, call: Call, result: ToolResult, started_ns: int, found: Found) -> ToolResult:
+        """`found`: what a command changed, which the tool itself does not know."""
         ended = told.ToolEnded(
             **self._ids,
             tool_call_id=call.key,
@@ -111,7 +112,9 @@ class ToolRunner:
             status=result.status,
             summary=result.summary,
             diff=result.diff,
-            files_changed=result.files_changed,
+            files_changed=tuple(dict.fromkeys((*result.files_changed, *found.paths))),
+            more_files=found.more,
+            by="command" if found.paths else "edit",
             duration_ms=(self._clock.mono_ns() - started_ns) / 1e6,
             arguments=call.arguments,
             output=result.output,

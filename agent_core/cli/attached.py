@@ -10,25 +10,30 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.approvals.policy import Approver
+from agent_core.agent.checkpoints.reading import FileChange, changes_of
 from agent_core.agent.turn import Outcome
 from agent_core.control.lock import SessionHeld
+from agent_core.hosting.resume import read_header
 from agent_core.runtime.attach import attach, outcome_of
 from agent_core.telemetry.events import Event, ToolFinished, TurnFinished
 from agent_core.telemetry.journal.reader import Feed
-from agent_core.tools.workspace.changes import Change
+from agent_core.tools.workspace import text as text_of
+from agent_core.tools.workspace.changes import Change, Content, Opaque, change_of
 from agent_core.turns.events import Notice, Observer, ToolEnded, TurnEvent
 
+MAX_FILES = 200
 JOURNAL_LIMIT_S, LOOK_S = 3.0, 0.05
 """How long the host may take to write the turn's end into its journal, and how often that is looked for."""
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run that was attached came to: its outcome, the turn's events in the journal, and its edits as they were
-    seen."""
+    """What a run that was attached came to: its outcome, the turn's events in the journal, and what it changed, from
+    the session's checkpoints, or as it was seen where none are kept."""
 
     outcome: Outcome
     events: Sequence[Event]
     changes: Sequence[Change]
+    more_files: int = 0
 
 
 async def say_attached(
@@ -54,8 +59,23 @@ async def say_attached(
     of_turn = await _events(states, session, said.turn) if end is not None else []
     tools = sum(isinstance(event, ToolFinished) for event in of_turn)
     outcome = Outcome(status=status, text=text, calls=0, tools=tools)
-    changes = [_change(path, edit) for edit in edits if edit.turn_id == said.turn for path in edit.files_changed]
-    return Shared(outcome=outcome, events=of_turn, changes=changes)
+    kept = await asyncio.to_thread(changes_of, states / "checkpoints", session, said.turn)
+    roots = read_header(states / "sessions", session).roots
+    seen = [_change(path, edit) for edit in edits if edit.turn_id == said.turn for path in edit.files_changed]
+    changes = [_kept(change, roots[:1]) for change in kept[:MAX_FILES]] or seen
+    more = max(0, len(kept) - MAX_FILES)
+    return Shared(outcome=outcome, events=of_turn, changes=changes, more_files=more)
+
+
+def _kept(change: FileChange, first_root: tuple[str, ...]) -> Change:
+    path = change.path if (change.root,) == first_root else f"{change.root}/{change.path}"
+    before, after = _content(change.existed, change.before), _content(change.exists, change.after)
+    return change_of(path, before, after, change.by)
+
+
+def _content(there: bool, data: bytes | None) -> Content:
+    decoded = text_of.decode(data) if data is not None else None
+    return None if not there else Opaque(b"") if decoded is None else decoded[0]
 
 
 def _change(path: str, edit: ToolEnded) -> Change:
@@ -65,6 +85,7 @@ def _change(path: str, edit: ToolEnded) -> Change:
         diff=edit.diff,
         added=sum(line.startswith("+") for line in lines),
         removed=sum(line.startswith("-") for line in lines),
+        by=edit.by,
     )
 
 

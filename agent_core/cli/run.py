@@ -50,14 +50,22 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     python: str | None = None
 
 
+class Changed(msgspec.Struct):
+    """What a run changed in files; `more` counts those that commands changed beyond what is kept count of."""
+
+    files: list[Change] = []
+    more: int = 0
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run came to, for the person or the last JSON line."""
+    """What a run came to, for the person or the last JSON line. `more_files`: how many more commands changed."""
 
     status: Status
     outcome: Outcome | None
     rollup: Rollup
     changes: tuple[Change, ...]
     duration_ms: float
+    more_files: int = 0
 
     @property
     def exit_code(self) -> int:
@@ -71,6 +79,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "status": self.status,
             **msgspec.structs.asdict(self.rollup.summary()),
             "files_changed": [change.path for change in self.changes],
+            "files_by_command": [change.path for change in self.changes if change.by != "edit"],
+            **({"more_files": self.more_files} if self.more_files else {}),
             "duration_ms": round(self.duration_ms, 1),
         }
 
@@ -100,12 +110,12 @@ async def perform(options: RunOptions, observer: Observer, console: Console) -> 
     """Host a session, run the turn, and count. SIGINT, SIGTERM and SIGHUP cancel it; then the report says so."""
     events = ListSink()
     outcome: Outcome | None = None
-    changes: list[Change] = []
+    changed = Changed()
     loop = asyncio.get_running_loop()
     started_s = loop.time()
     with Cancelled() as cancelled:
         try:
-            outcome = await _outcome(options, observer, approver_for(console), events, changes)
+            outcome = await _outcome(options, observer, approver_for(console), events, changed)
         except asyncio.CancelledError:
             if not cancelled.by_signal:
                 raise
@@ -114,13 +124,14 @@ async def perform(options: RunOptions, observer: Observer, console: Console) -> 
         status=status,
         outcome=outcome,
         rollup=Rollup().fold_all(events.events),
-        changes=tuple(changes),
+        changes=tuple(changed.files),
+        more_files=changed.more,
         duration_ms=(loop.time() - started_s) * 1000,
     )
 
 
 async def _outcome(
-    options: RunOptions, observer: Observer, approver: Approver, events: ListSink, changes: list[Change]
+    options: RunOptions, observer: Observer, approver: Approver, events: ListSink, changed: Changed
 ) -> Outcome:
     """Run the task in a session hosted here; in one that lives in another process, say it there."""
     here = () if options.resume else (Path(),)
@@ -137,7 +148,7 @@ async def _outcome(
     for looks_left in range(LOOKS, -1, -1):
         try:
             async with host_session(host_options, observer=observer, approver=approver, sinks=(events,)) as hosted:
-                return await _turn(hosted, options.task, changes)
+                return await _turn(hosted, options.task, changed)
         except SessionHeld as held:
             from agent_core.cli.attached import say_attached
 
@@ -152,16 +163,18 @@ async def _outcome(
                 await asyncio.sleep(LOOK_AGAIN_S)  # its host just ends; then the session is ours to take over
                 continue
             events.events += shared.events
-            changes += shared.changes
+            changed.files += shared.changes
+            changed.more = shared.more_files
             return shared.outcome
     raise AssertionError("the last look returns or raises")
 
 
-async def _turn(hosted: Hosted, task: str, changes: list[Change]) -> Outcome:
+async def _turn(hosted: Hosted, task: str, changed: Changed) -> Outcome:
     try:
         return await hosted.session.run_turn(task)
     finally:
-        changes += await hosted.workspace.net_changes()
+        changed.files += await hosted.workspace.net_changes()
+        changed.more = hosted.workspace.changes.left_out
 
 
 def show(console: Console, report: Report) -> None:
@@ -169,7 +182,12 @@ def show(console: Console, report: Report) -> None:
     if report.changes:
         console.print()
         for change in report.changes:
-            console.print(diff_text(change.diff), soft_wrap=True)
+            if change.by != "edit" or not change.diff:
+                console.print(_heading(change), soft_wrap=True)
+            if change.diff:
+                console.print(diff_text(change.diff), soft_wrap=True)
+        if report.more_files:
+            console.print(f"and {report.more_files:,} more files, changed by commands", style="dim")
     console.print()
     console.print(_verdict(report), soft_wrap=True)
     rows = report.rollup.call_rows()
@@ -181,6 +199,12 @@ def show(console: Console, report: Report) -> None:
             console.print(note, style="yellow")
 
 
+def _heading(change: Change) -> Text:
+    """What a diff does not say by itself: who changed the file, where it was not an edit, and why there is no diff."""
+    who = {"edit": "edited", "command": "by a command", "both": "edited, and changed by a command"}[change.by]
+    return Text(f"{change.path}: {who}" + ("" if change.diff else " (no text, or too large for a diff)"), style="cyan")
+
+
 def _verdict(report: Report) -> Text:
     summary = report.rollup.summary()
     words, style = {
@@ -190,7 +214,7 @@ def _verdict(report: Report) -> Text:
         "interrupted": ("■ interrupted", "bold yellow"),
     }[report.status]
     text = Text(f"{words} in {summary.calls} calls, {duration(report.duration_ms)}", style=style)
-    files = len(report.changes)
+    files = len(report.changes) + report.more_files
     added = sum(change.added for change in report.changes)
     removed = sum(change.removed for change in report.changes)
     changed = f"diff: {files} file{'s' if files != 1 else ''}, +{added} -{removed}" if files else "no file changed"

@@ -105,8 +105,9 @@ class ToolOutput(TurnEvent, frozen=True, kw_only=True, tag="tool.output"):
 
 
 class ToolEnded(TurnEvent, frozen=True, kw_only=True, tag="tool.finished"):
-    """`files_changed` are paths relative to their root. `arguments`, `output` (what the model is told) and `data` (the
-    tool's own, by name) are left out for editors.
+    """`files_changed` are paths relative to their root, `more_files` how many more there are that are not named. `by`
+    says whether the agent's own edit changed them or a command that it ran, of which `diff` tells nothing. `arguments`,
+    `output` (what the model is told) and `data` (the tool's own, by name) are left out for editors.
     """
 
     session_id: str
@@ -118,6 +119,8 @@ class ToolEnded(TurnEvent, frozen=True, kw_only=True, tag="tool.finished"):
     diff: str
     files_changed: tuple[str, ...]
     duration_ms: float
+    more_files: int = 0
+    by: Literal["edit", "command"] = "edit"
     arguments: str = ""
     output: str = ""
     data: dict[str, Any] = {}

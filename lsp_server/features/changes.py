@@ -32,8 +32,9 @@ def register(server: LoopServer) -> None:
 
 
 def _read(folder: Path, asked: TurnChangesGet, first_root: str) -> TurnChanges:
-    found = changes_of(folder, asked.session_id, asked.turn_id)[:MAX_FILES]
-    return TurnChanges(files=tuple(_file(change, first_root) for change in found))
+    found = changes_of(folder, asked.session_id, asked.turn_id)
+    files = tuple(_file(change, first_root) for change in found[:MAX_FILES])
+    return TurnChanges(files=files, more_files=max(0, len(found) - MAX_FILES))
 
 
 def _file(change: FileChange, first_root: str) -> TurnFile:
@@ -42,6 +43,7 @@ def _file(change: FileChange, first_root: str) -> TurnFile:
     before, after = _text(change.before), _text(change.after)
     known = (before is not None or not change.existed) and (after is not None or not change.exists)
     told = TurnFile(path=path, uri=uri, existed=change.existed, exists=change.exists, before=before, after=after)
+    told.by = change.by
     if not known:
         return told
     made = diff(before or "", after or "")

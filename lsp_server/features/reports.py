@@ -1,4 +1,4 @@
-"""Turn events of the sessions that this editor watches, as it is told them; and what a turn's edits come to."""
+"""Turn events of the sessions that this editor watches, as it is told them; and what a turn changed so far."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def register(server: LoopServer) -> None:
                 added=change.added,
                 removed=change.removed,
                 diff=change.diff[:MAX_DIFF],
+                by=change.by,
             )
             for change in await host.changes(turn)
         )

@@ -50,15 +50,19 @@ class SessionHosting(Event, tag="session.hosting"):
 
 
 class FileDiff(Shape):
+    """`diff` is empty where a side is no text or too large. `by`: who changed the file, the agent's own edits, commands
+    that it ran, or both."""
+
     path: str
     uri: str
     added: int
     removed: int
     diff: str
+    by: Literal["edit", "command", "both"] = "edit"
 
 
 class TurnDiff(Event, tag="diff"):
-    """What the turn's edits come to so far; replaces the one before."""
+    """What the turn's edits and commands changed so far; replaces the one before."""
 
     session_id: str
     turn_id: str

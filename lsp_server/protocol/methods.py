@@ -214,7 +214,8 @@ class TurnChangesGet(Shape):
 
 class TurnFile(Shape):
     """A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
-    not there, is no text, or is too large or too old to be kept; `diff` is empty then."""
+    not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who changed it, the
+    agent's own edits, commands that it ran, or both."""
 
     path: str
     uri: str
@@ -225,12 +226,15 @@ class TurnFile(Shape):
     diff: str = ""
     added: int = 0
     removed: int = 0
+    by: Literal["edit", "command", "both"] = "edit"
 
 
 class TurnChanges(Shape):
-    """Of a turn of any session, whoever hosts it. Later changes of the same files do not count."""
+    """Of a turn of any session, whoever hosts it. Later changes of the same files do not count. `moreFiles`: how many
+    more there are that are not named."""
 
     files: tuple[TurnFile, ...]
+    more_files: int = 0
 
 
 class Diagnostics(Shape):

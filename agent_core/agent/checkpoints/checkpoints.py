@@ -9,6 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Literal
+
+import msgspec
 
 from agent_core.agent.checkpoints.scan import Key, Seen, Tree, scan
 from agent_core.agent.checkpoints.store import MadeFolder, NotCovered, Side, Step, Store, Void
@@ -17,6 +21,15 @@ from agent_core.tools.workspace.roots import Location
 from agent_core.tools.workspace.workspace import Workspace
 
 TOO_LARGE = "what commands changed: the workspace is too large to look at around each"
+MAX_NAMED = 200
+"""Files that are named of one command."""
+
+
+class Found(msgspec.Struct):
+    """What a command changed, known once it ended: paths as they are shown, and how many more there are."""
+
+    paths: tuple[str, ...] = ()
+    more: int = 0
 
 
 class Checkpoints:
@@ -69,33 +82,34 @@ class Checkpoints:
     def void(self, step: int) -> None:
         self.store.add(Void(step))
 
-    def note(self, key: Key, before: Side | None, after: Side | None) -> int:
+    def note(self, key: Key, before: Side | None, after: Side | None, by: Literal["edit", "command"] = "edit") -> int:
         """Record one step of the running turn; its number."""
         assert self._turn is not None
         number, self._next = self._next, self._next + 1
-        self.store.add(Step(n=number, turn=self._turn, root=key[0], path=key[1], before=before, after=after))
+        self.store.add(Step(n=number, turn=self._turn, root=key[0], path=key[1], before=before, after=after, by=by))
         return number
 
     @asynccontextmanager
-    async def command(self) -> AsyncIterator[None]:
-        """Around a command: what it changes is recorded, also if it is cancelled."""
-        turn = self._turn
+    async def command(self) -> AsyncIterator[Found]:
+        """Around a command: what it changes is recorded, also if it is cancelled, and told in what is given."""
+        turn, found = self._turn, Found()
         if turn is None or not self.store.open:
-            yield
+            yield found
             return
         before = await asyncio.to_thread(self._look) if not self._too_large else None
         if before is None or not before.whole:
             # To look only at a part of the tree, each time, would cost more than it is worth.
             self._too_large = True
             self.store.add(NotCovered(turn=turn, what=TOO_LARGE))
-            yield
+            yield found
             return
         try:
-            yield
+            yield found
         finally:
             # A cancelled command has changed things too, so this runs to its end; the scan is bounded in time.
             after = await asyncio.shield(asyncio.ensure_future(asyncio.to_thread(self._look)))
-            self._compare(turn, before, after)
+            changed = self._compare(turn, before, after)
+            found.paths, found.more = tuple(changed[:MAX_NAMED]), max(0, len(changed) - MAX_NAMED)
 
     def _look(self) -> Tree:
         known = {key: seen for key, seen in self._known.items() if self.store.has(seen.digest.hex())}
@@ -106,7 +120,9 @@ class Checkpoints:
         self._known = tree.files
         return tree
 
-    def _compare(self, turn: str, before: Tree, after: Tree) -> None:
+    def _compare(self, turn: str, before: Tree, after: Tree) -> list[str]:
+        """The paths, as they are shown, of what differs."""
+        changed = []
         if not after.whole:
             self.store.add(NotCovered(turn=turn, what=TOO_LARGE))
         with self.recording(turn):
@@ -115,9 +131,15 @@ class Checkpoints:
                 if new is None and not after.whole:
                     continue
                 if (old and (old.digest, old.mode)) != (new and (new.digest, new.mode)):
-                    self.note(key, self._kept(old), self._kept(new))
+                    self.note(key, self._kept(old), self._kept(new), "command")
+                    shown = self._workspace.shown(*key)
+                    digest = None if old is None else old.digest
+                    content = partial(self.store.get, "" if digest is None else digest.hex())
+                    self._workspace.changes.note_command(shown, digest, content)
+                    changed.append(shown)
         for root, path in sorted(after.folders - before.folders):
             self.store.add(MadeFolder(turn=turn, root=root, path=path))
+        return changed
 
     def _side(self, data: bytes | None, mode: int | None) -> Side | None:
         if data is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.checkpoints.store import Side, Step, Void, read_log
+from agent_core.tools.workspace.changes import By
 
 
 class FileChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,6 +22,7 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     exists: bool
     before: bytes | None = None
     after: bytes | None = None
+    by: By = "edit"
 
 
 def changes_of(folder: Path, session: str, turn: str) -> list[FileChange]:
@@ -34,10 +36,12 @@ def changes_of(folder: Path, session: str, turn: str) -> list[FileChange]:
         records, objects = read_log(log[: log.rfind(b"\n") + 1], os.fstat(pack).st_size)
         void = {record.n for record in records if isinstance(record, Void)}
         sides: dict[tuple[str, str], tuple[Side | None, Side | None]] = {}
+        by: dict[tuple[str, str], By] = {}
         for step in records:
             if isinstance(step, Step) and step.turn == turn and step.n not in void:
                 key = (step.root, step.path)
                 sides[key] = (sides[key][0] if key in sides else step.before, step.after)
+                by[key] = step.by if by.get(key, step.by) == step.by else "both"
         return [
             FileChange(
                 root=root,
@@ -46,6 +50,7 @@ def changes_of(folder: Path, session: str, turn: str) -> list[FileChange]:
                 exists=after is not None,
                 before=_content(pack, objects, before),
                 after=_content(pack, objects, after),
+                by=by[root, path],
             )
             for (root, path), (before, after) in sorted(sides.items())
             if (before and before.digest) != (after and after.digest)

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -33,7 +34,8 @@ class Side(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="step"):
-    """One file changed in a turn. `before` None: it did not exist; `after` None: it is gone."""
+    """One file changed in a turn, by an edit of the agent's or by a command of it. `before` None: it did not exist;
+    `after` None: it is gone."""
 
     n: int
     turn: str
@@ -41,6 +43,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ste
     path: str
     before: Side | None
     after: Side | None
+    by: Literal["edit", "command"] = "edit"
 
 
 class Void(msgspec.Struct, frozen=True, tag_field="kind", tag="void"):

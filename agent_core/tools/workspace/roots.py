@@ -70,11 +70,11 @@ class Roots:
             raise ToolError(f"{given[:200]}: {os.strerror(error.errno or 0).lower()}", code="bad_path") from error
         for root in self.roots:
             if real == root:
-                return Location(root, "", self._shown(root, ""))
+                return Location(root, "", self.shown(root, ""))
             prefix = root if root.endswith("/") else root + "/"
             if real.startswith(prefix):
                 relative = real[len(prefix) :]
-                return Location(root, relative, self._shown(root, relative))
+                return Location(root, relative, self.shown(root, relative))
         raise ToolError(f"{given} is outside the workspace", code="outside")
 
     def top_of(self, at: Location) -> str:
@@ -95,7 +95,7 @@ class Roots:
                     return os.path.join(root, path)
         return first
 
-    def _shown(self, root: str, relative: str) -> str:
+    def shown(self, root: str, relative: str) -> str:
         if root == self.roots[0]:
             return shown_path(relative or ".")
         top = self._top(root)

@@ -19,7 +19,7 @@ import msgspec
 
 from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk, text
-from agent_core.tools.workspace.changes import Change, Changes
+from agent_core.tools.workspace.changes import Change, Changes, Content, Opaque
 from agent_core.tools.workspace.guarded import GIT, Entry, GuardRules
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, closed
 from agent_core.tools.workspace.merge import merge
@@ -165,7 +165,7 @@ class Workspace(Roots):
 
     def seen_places(self) -> list[Location]:
         """Where the files are that the model was shown, below roots that are still there."""
-        return [Location(*key, self._shown(*key)) for key in self._seen if key[0] in self.roots]
+        return [Location(*key, self.shown(*key)) for key in self._seen if key[0] in self.roots]
 
     def open_texts(self) -> dict[str, str]:
         """Texts of the host's buffers that differ from disk, by absolute path; empty without a host."""
@@ -255,14 +255,19 @@ class Workspace(Roots):
         return found
 
     async def net_changes(self) -> list[Change]:
-        """What the tools changed so far and is still different; files that can't be read count as gone."""
-        now: dict[str, str | None] = {}
-        for path in self.changes.paths():
-            try:
-                now[path] = (await self.read(path)).content
-            except ToolError:
-                now[path] = None
-        return self.changes.against(now)
+        """What edits and commands changed so far and is still different."""
+        return self.changes.against({path: await self._present(path) for path in self.changes.paths()})
+
+    async def _present(self, path: str) -> Content:
+        try:
+            return (await self.read(path)).content
+        except ToolError:
+            pass
+        try:
+            at = self.resolve(path)
+            return Opaque((await self._snapshot(at)).digest) if self.kind(at) is not None else None
+        except ToolError:  # there, but larger than what is read, or no file any more
+            return Opaque(b"")
 
     def check_writable(self, at: Location) -> None:
         """Raises ToolError for secrets, for what git and its hooks live on, for what runs by itself and was not

@@ -143,12 +143,17 @@ export interface Events {
   events: readonly AnyEvent[];
 }
 
+/**
+ * `diff` is empty where a side is no text or too large. `by`: who changed the file, the agent's own edits, commands
+ * that it ran, or both.
+ */
 export interface FileDiff {
   path: string;
   uri: string;
   added: number;
   removed: number;
   diff: string;
+  by?: "both" | "command" | "edit";
 }
 
 /** Something was said to a turn, and its one fate: steered into it, queued for the next one, or refused. */
@@ -332,8 +337,9 @@ export interface ToolBegan {
 }
 
 /**
- * `files_changed` are paths relative to their root. `arguments`, `output` (what the model is told) and `data` (the
- * tool's own, by name) are left out for editors.
+ * `files_changed` are paths relative to their root, `more_files` how many more there are that are not named. `by` says
+ * whether the agent's own edit changed them or a command that it ran, of which `diff` tells nothing. `arguments`,
+ * `output` (what the model is told) and `data` (the tool's own, by name) are left out for editors.
  */
 export interface ToolEnded {
   type: "tool.finished";
@@ -346,6 +352,8 @@ export interface ToolEnded {
   diff: string;
   filesChanged: readonly string[];
   durationMs: number;
+  moreFiles?: number;
+  by?: "command" | "edit";
   arguments?: string;
   output?: string;
   data?: Record<string, unknown>;
@@ -397,9 +405,13 @@ export interface TurnBegan {
   task?: string;
 }
 
-/** Of a turn of any session, whoever hosts it. Later changes of the same files do not count. */
+/**
+ * Of a turn of any session, whoever hosts it. Later changes of the same files do not count. `moreFiles`: how many more
+ * there are that are not named.
+ */
 export interface TurnChanges {
   files: readonly TurnFile[];
+  moreFiles?: number;
 }
 
 export interface TurnChangesGet {
@@ -407,7 +419,7 @@ export interface TurnChangesGet {
   turnId: string;
 }
 
-/** What the turn's edits come to so far; replaces the one before. */
+/** What the turn's edits and commands changed so far; replaces the one before. */
 export interface TurnDiff {
   type: "diff";
   sessionId: string;
@@ -434,7 +446,8 @@ export interface TurnEnded {
 
 /**
  * A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
- * not there, is no text, or is too large or too old to be kept; `diff` is empty then.
+ * not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who changed it, the
+ * agent's own edits, commands that it ran, or both.
  */
 export interface TurnFile {
   path: string;
@@ -446,6 +459,7 @@ export interface TurnFile {
   diff?: string;
   added?: number;
   removed?: number;
+  by?: "both" | "command" | "edit";
 }
 
 export interface TurnId {

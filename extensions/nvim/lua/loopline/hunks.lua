@@ -15,6 +15,7 @@ local M = {}
 ---@field after string[]
 ---@field start integer Line of the new text, from 1, where `before` begins.
 ---@field whole? "created"|"deleted" The change is the whole file.
+---@field by? "edit"|"command"|"both" Who changed the file; nil: an edit.
 
 local CONTEXT = 3
 
@@ -87,6 +88,7 @@ local function changes_of(file, hunk, whole, into)
         uri = file.uri,
         key = table.concat(parts, "\0"),
         whole = whole,
+        by = file.by,
         before = before,
         removed = removed,
         added = added,

@@ -120,11 +120,14 @@
 ---@field events loopline.AnyEvent[]
 
 ---@class loopline.FileDiff
+---`diff` is empty where a side is no text or too large. `by`: who changed the file, the agent's own edits, commands
+---that it ran, or both.
 ---@field path string
 ---@field uri string
 ---@field added integer
 ---@field removed integer
 ---@field diff string
+---@field by? "both" | "command" | "edit"
 
 ---@class loopline.InputTaken
 ---Something was said to a turn, and its one fate: steered into it, queued for the next one, or refused.
@@ -277,8 +280,9 @@
 ---@field refused? boolean
 
 ---@class loopline.ToolEnded
----`files_changed` are paths relative to their root. `arguments`, `output` (what the model is told) and `data` (the
----tool's own, by name) are left out for editors.
+---`files_changed` are paths relative to their root, `more_files` how many more there are that are not named. `by` says
+---whether the agent's own edit changed them or a command that it ran, of which `diff` tells nothing. `arguments`,
+---`output` (what the model is told) and `data` (the tool's own, by name) are left out for editors.
 ---@field type "tool.finished"
 ---@field sessionId string
 ---@field turnId string
@@ -289,6 +293,8 @@
 ---@field diff string
 ---@field filesChanged string[]
 ---@field durationMs number
+---@field moreFiles? integer
+---@field by? "command" | "edit"
 ---@field arguments? string
 ---@field output? string
 ---@field data? table<string, any>
@@ -333,15 +339,17 @@
 ---@field task? string
 
 ---@class loopline.TurnChanges
----Of a turn of any session, whoever hosts it. Later changes of the same files do not count.
+---Of a turn of any session, whoever hosts it. Later changes of the same files do not count. `moreFiles`: how many more
+---there are that are not named.
 ---@field files loopline.TurnFile[]
+---@field moreFiles? integer
 
 ---@class loopline.TurnChangesGet
 ---@field sessionId string
 ---@field turnId string
 
 ---@class loopline.TurnDiff
----What the turn's edits come to so far; replaces the one before.
+---What the turn's edits and commands changed so far; replaces the one before.
 ---@field type "diff"
 ---@field sessionId string
 ---@field turnId string
@@ -363,7 +371,8 @@
 
 ---@class loopline.TurnFile
 ---A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
----not there, is no text, or is too large or too old to be kept; `diff` is empty then.
+---not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who changed it, the
+---agent's own edits, commands that it ran, or both.
 ---@field path string
 ---@field uri string
 ---@field existed boolean
@@ -373,6 +382,7 @@
 ---@field diff? string
 ---@field added? integer
 ---@field removed? integer
+---@field by? "both" | "command" | "edit"
 
 ---@class loopline.TurnId
 ---@field turnId string

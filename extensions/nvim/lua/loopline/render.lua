@@ -237,7 +237,7 @@ OF.diff = function(out, item)
   end
   out:add(("± %s, +%d -%d"):format(text.counted(#files, "file"), added, removed), "LooplineTool")
   for _, file in ipairs(files) do
-    local name = text.one_line(file.path, 200)
+    local name = text.one_line(file.path, 200) .. M.by(file)
     out:add(("  %s  +%d -%d"):format(name, file.added, file.removed))
     local at = 2 + #name + 2
     out:mark(at, at + #tostring(file.added) + 1, "LooplineAdded")
@@ -331,13 +331,22 @@ function M.item(item, width)
 end
 
 ---One hunk for review: a line that names it, then its text.
+local BY = { command = " (by a command)", both = " (in part by a command)" }
+
+---Who changed a file, in words; nothing where the agent edited it.
+---@param file {by?: string}
+---@return string
+function M.by(file)
+  return BY[file.by] or ""
+end
+
 ---@param change loopline.Change
 ---@param mark string What was decided.
 ---@param hl string
 ---@return loopline.Rendered
 function M.change(change, mark, hl)
   local out = page()
-  out:add(("@@ %s:%d %s"):format(text.one_line(change.path, 160), hunks.line(change), mark))
+  out:add(("@@ %s:%d%s %s"):format(text.one_line(change.path, 160), hunks.line(change), M.by(change), mark))
   out:mark(0, -1, hl)
   local function block(lines, sign, group)
     for _, line in ipairs(lines) do

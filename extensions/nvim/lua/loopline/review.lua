@@ -51,7 +51,9 @@ function M.changes(session)
   for _, file in ipairs(files_of(session) or {}) do
     local changes, cut = hunks.parse(file)
     vim.list_extend(found, changes)
-    if cut then
+    if file.diff == "" then
+      notes[#notes + 1] = file.path .. render.by(file) .. ": no text, or too large to be shown"
+    elseif cut then
       notes[#notes + 1] = file.path .. ": its diff is too long to be shown whole"
     end
   end
@@ -329,11 +331,9 @@ local function fetch(link, session, done)
   client.request(link, "loopline/turn.changes", { sessionId = session.id, turnId = id }, function(answer)
     local files = {}
     for _, file in ipairs(answer.files or {}) do
-      if file.diff and file.diff ~= "" then
-        local shown = { path = file.path, uri = file.uri, diff = file.diff }
-        shown.added, shown.removed = file.added or 0, file.removed or 0
-        files[#files + 1] = shown
-      end
+      local shown = { path = file.path, uri = file.uri, diff = file.diff or "", by = file.by }
+      shown.added, shown.removed = file.added or 0, file.removed or 0
+      files[#files + 1] = shown
     end
     if #files == 0 then
       client.notify("the latest turn left no change")

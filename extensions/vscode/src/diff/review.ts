@@ -24,7 +24,14 @@ export interface ReviewFile {
   readonly added: number;
   readonly removed: number;
   readonly hunks: readonly ReviewHunk[];
+  readonly by: By;
 }
+
+/** Who changed it: the agent's own edits, commands that it ran, or both. */
+export type By = NonNullable<FileDiff['by']>;
+
+/** What of a file counts where its diff is not read. */
+type Counted = Pick<FileDiff, 'uri' | 'path' | 'added' | 'removed' | 'by'>;
 
 /** null: there is no such file. */
 type Text = string | null;
@@ -40,6 +47,7 @@ interface Entry {
   decided: boolean;
   /** The base is the server's own word, and not taken back from a diff. */
   exact: boolean;
+  by: By;
   base: Text;
   now: Text;
 }
@@ -53,7 +61,7 @@ export interface LineEdit {
 
 export class ReviewBook {
   private readonly entries = new Map<string, Entry>();
-  private readonly unknown = new Map<string, Pick<FileDiff, 'uri' | 'path' | 'added' | 'removed'>>();
+  private readonly unknown = new Map<string, Counted>();
 
   /** A turn changed these files so far; `now` is each one's text. */
   note(turnId: string, files: readonly FileDiff[], now: ReadonlyMap<string, Text>): void {
@@ -66,8 +74,8 @@ export class ReviewBook {
   /** A turn ended, and the server says what the files were before it. */
   settle(turnId: string, files: readonly TurnFile[], now: ReadonlyMap<string, Text>): void {
     for (const file of files) {
-      const { path, uri, added = 0, removed = 0, diff = '' } = file;
-      const counted = { path, uri, added, removed, diff };
+      const { path, uri, added = 0, removed = 0, diff = '', by = 'edit' } = file;
+      const counted = { path, uri, added, removed, diff, by };
       const text = now.get(uri) ?? null;
       // where somebody typed since, the text before would make their words look like the turn's
       const untouched = same(text, file.exists ? (file.after ?? null) : null);
@@ -77,11 +85,14 @@ export class ReviewBook {
   }
 
   private take(
-    turnId: string, file: Pick<FileDiff, 'uri' | 'path' | 'added' | 'removed'>, now: Text, before: () => Text | undefined, exact: boolean,
+    turnId: string, file: Counted, now: Text, before: () => Text | undefined, exact: boolean,
   ): void {
     const known = this.entries.get(file.uri);
     if (known !== undefined) known.now = now;
+    const by = file.by ?? 'edit';
     if (known !== undefined && (known.turnId === turnId || differs(known))) {
+      // a turn says of itself all there is, an earlier one's part stays
+      known.by = known.by === by || known.since === turnId ? by : 'both';
       known.turnId = turnId;
       // a diff may be older than the text that it came with, the turn's last one is not
       if (known.since !== turnId || known.decided || (known.exact && !exact)) return;
@@ -95,7 +106,7 @@ export class ReviewBook {
       return;
     }
     this.unknown.delete(file.uri);
-    this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, exact, base, now });
+    this.entries.set(file.uri, { path: file.path, turnId, since: turnId, accepted: false, decided: false, exact, by, base, now });
   }
 
   /** A file's text is now this. */
@@ -134,10 +145,10 @@ export class ReviewBook {
       }));
       const kind = entry.base === null ? 'created' : entry.now === null ? 'deleted' : 'changed';
       const sum = (side: 'added' | 'removed'): number => hunks.reduce((total, hunk) => total + hunk[side], 0);
-      found.push({ uri, path: entry.path, kind, added: sum('added'), removed: sum('removed'), hunks });
+      found.push({ uri, path: entry.path, kind, added: sum('added'), removed: sum('removed'), hunks, by: entry.by });
     }
-    for (const { uri, path, added, removed } of this.unknown.values()) {
-      found.push({ uri, path, kind: 'unknown', added, removed, hunks: [] });
+    for (const { uri, path, added, removed, by = 'edit' } of this.unknown.values()) {
+      found.push({ uri, path, kind: 'unknown', added, removed, hunks: [], by });
     }
     return found.sort((one, other) => (one.path < other.path ? -1 : 1));
   }

@@ -140,7 +140,7 @@ export class Reviewer implements vscode.Disposable {
     this.tell();
     const turn = this.store.app.states[sessionId]?.turns.find((one) => one.turnId === turnId);
     if (turn !== undefined && turn.files.length === 0) {
-      const shown = files.map(({ path, uri, added = 0, removed = 0, diff = '' }) => ({ path, uri, added, removed, diff }));
+      const shown = files.map(({ path, uri, added = 0, removed = 0, diff = '', by = 'edit' as const }) => ({ path, uri, added, removed, diff, by }));
       this.store.put({ type: 'diff', sessionId, turnId, files: shown });
     }
   }

@@ -1,8 +1,19 @@
 /** What is left to review: files and hunks, each to accept, reject or look at. */
-import type { ReviewFile } from '../diff/review';
+import type { By, ReviewFile } from '../diff/review';
 import { button, fill, h } from './dom';
 import type { Page } from './page';
 import { visible } from './plain';
+
+const WORDS: Readonly<Record<By, string>> = { edit: '', command: 'by a command', both: 'in part by a command' };
+
+/** Of who changed a file, what is said of it: nothing where the agent edited it. */
+export function byWhom(by: By = 'edit'): string {
+  return by === 'edit' ? '' : ` (${WORDS[by]})`;
+}
+
+function told(by: By): string {
+  return by === 'edit' ? '' : `, ${WORDS[by]}`;
+}
 
 export class Changes {
   readonly element = h('section', { id: 'changes', 'aria-label': 'Changes', hidden: true });
@@ -27,11 +38,11 @@ export class Changes {
 
   private file(file: ReviewFile): HTMLElement {
     if (file.kind === 'unknown') {
-      return h('div', { class: 'row', title: 'The diff was too long to be reviewed here; undo takes the whole turn back', 'data-uri': file.uri, 'data-path': file.path },
-        h('span', { class: 'name' }, `${visible(file.path)} (diff too long)`), h('span', { class: 'number' }, `+${file.added} −${file.removed}`),
+      return h('div', { class: 'row', title: 'There is no diff to review here; undo takes the whole turn back', 'data-uri': file.uri, 'data-path': file.path },
+        h('span', { class: 'name' }, `${visible(file.path)} (${file.added + file.removed > 0 ? 'diff too long' : 'no text'}${told(file.by)})`), h('span', { class: 'number' }, `+${file.added} −${file.removed}`),
         this.does('Accept', 'accept', file.uri, null, `Accept ${file.path}`));
     }
-    const kind = file.kind === 'changed' ? '' : ` (${file.kind})`;
+    const kind = file.kind === 'changed' ? byWhom(file.by) : ` (${file.kind}${told(file.by)})`;
     const details = h('details', {
       'data-uri': file.uri, 'data-path': file.path, open: this.open.has(file.uri),
       ontoggle: (event) => {

@@ -1,6 +1,7 @@
 /** One element for each item of the transcript. */
 import type { ApprovalItem, EndItem, Item, SessionState, ToolItem, UserItem } from '../state/model';
 import { showMs } from '../state/numbers';
+import { byWhom } from './changes';
 import { diffView } from './diff_view';
 import { button, fill, h } from './dom';
 import { markdown } from './markdown_view';
@@ -154,7 +155,7 @@ function end(item: EndItem, session: SessionState, page: Page): HTMLElement[] {
     (files.length > 0 || item.durationMs === undefined) && turn?.undone === undefined && button('Undo', () => page.send({ type: 'undo', turnId: item.turnId }),
       { class: 'quiet', 'data-id': `undo-${item.key}`, 'aria-label': 'Undo the changes of this turn' }));
   const diff = files.length > 0 && h('details', { class: 'turn-diff' }, h('summary', { 'data-id': `diff-${item.key}` }, 'Diff of the turn'),
-    ...files.flatMap((file) => [h('p', { class: 'detail' }, visible(file.path)), diffView(file.diff)]));
+    ...files.flatMap((file) => [h('p', { class: 'detail' }, visible(file.path) + byWhom(file.by)), ...(file.diff === '' ? [] : [diffView(file.diff)])]));
   const parts: HTMLElement[] = diff === false ? [line] : [line, diff];
   if (turn?.undone === undefined) return parts;
   const { restored, conflicts, undoId } = turn.undone;

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.checkpoints.checkpoints import Checkpoints
+from agent_core.agent.checkpoints.checkpoints import MAX_NAMED, Checkpoints
 from agent_core.agent.checkpoints.store import Side, Step, Store, prune
 from agent_core.agent.checkpoints.undo import (
     CHANGED,
@@ -26,6 +26,7 @@ from agent_core.agent.checkpoints.undo import (
 )
 from agent_core.tools.port import ToolContext
 from agent_core.tools.standard import standard_toolbox
+from agent_core.tools.workspace.changes import MAX_BY_COMMANDS
 from agent_core.tools.workspace.disk import digest_of
 from agent_core.tools.workspace.workspace import Workspace
 from tests.support.tools import BIN
@@ -391,3 +392,35 @@ def _tree(folder: Path) -> dict[str, bytes]:
 
 def _digest(content: str) -> str:
     return digest_of(content.encode()).hex()
+
+
+async def test_what_a_command_did_is_named_and_counted_within_bounds(desk: Desk) -> None:
+    desk.write("old.txt", TEN)
+    desk.write(".gitignore", "ignored/\n")
+    desk.write(".env", "KEY=1\n")
+    async with desk:
+        with desk.checkpoints.recording("t"):
+            async with desk.checkpoints.command() as found:
+                desk.write("old.txt", TEN.replace("line 3", "line three"))
+                desk.write(".env", "KEY=2\n")
+                desk.write("ignored/x", "x")
+                desk.write("there.txt", "there\n", root=1)
+                for number in range(MAX_NAMED + 5):
+                    desk.write(f"many/{number:03}", "many\n")
+        changes = {change.path: change for change in await desk.workspace.net_changes()}
+    assert (len(found.paths), found.more) == (MAX_NAMED, 7)
+    assert (len(changes), desk.workspace.changes.left_out) == (MAX_BY_COMMANDS, 7)
+    assert not {".env", "ignored/x"} & (changes.keys() | set(found.paths))
+    assert {change.by for change in changes.values()} == {"command"}
+    assert changes["many/000"].diff == "--- /dev/null\n+++ b/many/000\n@@ -0,0 +1 @@\n+many\n"
+
+
+async def test_a_file_that_a_command_changed_back_is_no_change(desk: Desk) -> None:
+    desk.write("text", TEN)
+    desk.write("binary", b"\0\1")
+    async with desk:
+        for last in (2, 1):
+            await desk.shell("t", f"printf '\\0\\{last}' > binary; echo >> text")
+            changes = [(change.path, change.diff == "", change.by) for change in await desk.workspace.net_changes()]
+            expected = [("binary", True, "command")] if last == 2 else []
+            assert changes == [*expected, ("text", False, "command")]
