@@ -13,12 +13,14 @@ from typing import Literal
 import msgspec
 
 from agent_core.telemetry import events as ev
-from dashboard.state.format import duration, one_line
+from agent_core.telemetry.rollup.suspect import suspect_figures
+from dashboard.state.format import duration, figure_names, one_line
 
 Severity = Literal["error", "warning", "recovered"]
 
 _TOOL_TROUBLE = {"error": "failed", "denied": "was denied", "timeout": "timed out"}
 _LOOK_BACK = 20
+SUSPECT_FIGURES = "suspect_figures"
 _REPEATED = {
     "not_found": "the service did not have the chain; the whole input was sent again",
     "evicted": "the service dropped the chain; the whole input was sent again",
@@ -67,9 +69,15 @@ def _judge(
     match event:
         case ev.CallCompleted(status="failed" | "interrupted"):
             code = event.error_code or event.status
-            return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}"
+            return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}{_and_suspect(event)}"
         case ev.CallCompleted(error_code=str(code)):
-            return "warning", "call", code, f"ended {event.status}"
+            return "warning", "call", code, f"ended {event.status}{_and_suspect(event)}"
+        case ev.CallCompleted() if names := suspect_figures(event):
+            if any(
+                one.call == event.call and one.code == SUSPECT_FIGURES for one in islice(reversed(before), _LOOK_BACK)
+            ):
+                return None
+            return "warning", "call", SUSPECT_FIGURES, f"reported figures that cannot be right: {figure_names(names)}"
         case ev.CallSent(attempt=attempt) if attempt > 1:
             text = _REPEATED.get(event.reuse, "the request was sent again")
             return "recovered", "call", event.reuse, f"attempt {attempt}: {text}"
@@ -85,3 +93,8 @@ def _judge(
                 return None
             return "error", "turn", event.status, f"{event.status} after {duration(event.duration_ms)}"
     return None
+
+
+def _and_suspect(event: ev.CallCompleted) -> str:
+    names = suspect_figures(event)
+    return f"; reported figures that cannot be right: {figure_names(names)}" if names else ""

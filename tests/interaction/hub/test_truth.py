@@ -65,6 +65,17 @@ async def test_impossible_cached_tokens_are_kept_and_marked_on_every_page(site: 
         assert "suspect" not in (await client.get(f"/turns/{sound}")).text
 
 
+async def test_the_errors_page_lists_it_once_in_words(site: Site) -> None:
+    turn = await pushed(site, agent="ann", input_tokens=100, cached_tokens=3_000)
+    await pushed(site, 2, agent="bert", input_tokens=100, cached_tokens=50)
+    async with site.client(site.secret) as client:
+        (error,) = (await client.get("/api/errors")).json()["errors"]
+    assert (error["turn"], error["code"], error["severity"]) == (turn, "suspect_figures", "warning")
+    assert error["text"] == "reported figures that cannot be right: cached tokens"
+    async with site.client(site.secret, **HTML) as client:
+        assert (await client.get("/errors")).text.count("cannot be right: cached tokens") == 1
+
+
 async def test_only_the_sums_of_who_reported_it_are_marked(site: Site) -> None:
     await pushed(site, agent="anna@ci", input_tokens=100, cached_tokens=3_000)
     await pushed(site, 2, agent="bert", input_tokens=100, cached_tokens=50)
