@@ -71,6 +71,8 @@ def trouble_of(path: Path) -> str | None:
     try:
         with contextlib.closing(_looked_at(path)) as db:
             found = db.execute(f"PRAGMA {check}(1)").fetchone()
+    except UnicodeDecodeError:
+        return "its schema is no text"
     except sqlite3.DatabaseError as error:
         return str(error) if is_damage(error) else None
     told = str(found[0]) if found else "no answer"
@@ -78,9 +80,19 @@ def trouble_of(path: Path) -> str | None:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether SQLite says that a file is damaged, rather than busy, full or not there."""
+    """Whether SQLite says that a file is damaged, rather than busy, full or not there. Where it quotes what is no text,
+    its message can't be had, but for this error."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(error, sqlite3.DatabaseError) and code is not None and (code & 0xFF) in _DAMAGE
+
+
+def out_of_order(path: str) -> sqlite3.DatabaseError:
+    """For rows that do not come in the order of their keys, of which SQLite says nothing: reading on would not end."""
+    error = sqlite3.DatabaseError(f"{path}: rows are out of order")
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def rows_of(path: Path, prepare: Prepare, scratch: Path) -> dict[str, list[Row]]:
@@ -181,7 +193,7 @@ def _all_rows(path: Path, tables: Iterable[str]) -> dict[str, list[Row]]:
         try:
             with contextlib.closing(_opened(path)) as db:
                 found[table] = _rows(db, table)
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             found[table] = []
     return found
 
@@ -286,7 +298,9 @@ def lenient_text(data: bytes) -> str:
 
 def _looked_at(path: Path) -> sqlite3.Connection:
     """Read-only, so that a write-ahead log stays as it is."""
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0, isolation_level=None)
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1.0, isolation_level=None)
+    db.text_factory = lenient_text
+    return db
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -295,6 +295,7 @@ STORES = {
 }
 
 
+# A file of the user's own that ends where a line ends may be meant so: there is nothing to tell.
 def toll_of(name: str, seeds: range, folder: Path, caplog: pytest.LogCaptureFixture) -> Toll:
     store, toll = STORES[name], Toll(name)
     whole, hurt = folder / "whole", folder / "hurt"
@@ -316,7 +317,9 @@ def toll_of(name: str, seeds: range, folder: Path, caplog: pytest.LogCaptureFixt
         except LooplineError as error:
             told = [str(error)]
         told += [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-        toll.add(seed, before, after, any(path.name in line for line in told))
+        spoilt = (hurt / path).read_bytes() if (hurt / path).exists() else b""
+        shortened = name == "settings" and bool(spoilt) and data.startswith(spoilt)
+        toll.add(seed, before, after, shortened or any(path.name in line for line in told))
         shutil.rmtree(hurt)
     return toll
 

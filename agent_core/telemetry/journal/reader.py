@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from agent_core.errors import StateError
-from agent_core.salvage import is_damage, lenient_text, rows_of
+from agent_core.salvage import is_damage, lenient_text, out_of_order, rows_of
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
 from agent_core.telemetry.journal.layout import JournalFile, check_schema, is_alive, list_journals, make_journal
@@ -59,8 +59,10 @@ def read_journal(path: str | Path, after: int = 0) -> Iterator[Event]:
     connection = open_journal(path)
     try:
         while rows := _page(connection, after, PAGE):
+            if max(seq for seq, _ in rows) <= after:
+                raise out_of_order(str(path))
             for seq, body in rows:
-                after = seq
+                after = max(seq, after)
                 event = _decode(body)
                 if event is not None:
                     yield event
@@ -154,7 +156,7 @@ class Feed:
                 continue
             try:
                 at_end = self._read_file(source, file, limit, cursor, events)
-            except (StateError, sqlite3.Error) as error:
+            except (StateError, sqlite3.Error, UnicodeDecodeError) as error:
                 _close(source)
                 if alive and (_may_pass(error) or not _inode(file)):
                     break
@@ -179,13 +181,18 @@ class Feed:
         """Add the file's new events to `events`; False if `limit` was reached before its end."""
         connection = self._connection(source, file)
         while rows := _page(connection, source.running.seq, PAGE):
+            before = source.running.seq
             for seq, body in rows:
+                if seq <= source.running.seq:
+                    continue
                 source.running.seq = seq
-                event = self._event(file, body)
+                event = self._event(file, seq, body)
                 if event is not None:
                     source.running.fold(event)
                     if seq > cursor:
                         events.append(event)
+            if source.running.seq == before:
+                raise out_of_order(file.path)
             if len(events) >= limit:
                 return False
         return True
@@ -204,7 +211,7 @@ class Feed:
             if seq <= source.running.seq:
                 continue
             source.running.seq = seq
-            event = self._event(file, body)
+            event = self._event(file, seq, body)
             if event is not None:
                 source.running.fold(event)
                 if seq > cursor:
@@ -213,11 +220,13 @@ class Feed:
         self._tell(f"{file.path}: this journal is damaged; {len(rows)} events of it can be read, the rest is lost")
         return True
 
-    def _event(self, file: JournalFile, body: object) -> Event | None:
-        """None: of a type that this version does not know, or damaged; the latter is told once a file."""
+    def _event(self, file: JournalFile, seq: int, body: object) -> Event | None:
+        """None: of a type that this version does not know, or damaged; the latter is told once a file. An event that
+        names another place than its row's is damaged: followed, it would lead back."""
         try:
-            if isinstance(body, str):
-                return decode_event(body)
+            event = decode_event(body) if isinstance(body, str) else None
+            if isinstance(body, str) and (event is None or event.seq == seq):
+                return event
         except StateError:
             pass
         if file.path not in self._damaged:

@@ -72,6 +72,32 @@ def test_the_writer_goes_on_in_a_new_file_and_says_so_once(
     assert path.with_name(f"{path.name}.damaged-1").exists()
 
 
+@pytest.mark.timeout(30)
+def test_rows_that_lead_back_are_told_and_end(tmp_path: Path) -> None:
+    sink = JournalSink(tmp_path, SOURCE)
+    scene = Scene(sink, source=SOURCE)
+    for _ in range(20):
+        scene.start_turn()
+        scene.call()
+        scene.finish_turn()
+    sink.close(20)
+    (file,) = list_journals(tmp_path)
+    with closing(sqlite3.connect(file.path)) as database:
+        last = len(scene.events)
+        assert scene.events[-1].seq == last
+        database.execute(
+            "UPDATE event SET body = replace(body, ?, ?) WHERE seq = ?", (f'"seq":{last}', '"seq":3', last)
+        )
+        database.commit()
+    feed = Feed(tmp_path)
+    found = []
+    while events := feed.poll():
+        found += events
+    feed.close()
+    assert [event.seq for event in found] == list(range(1, last)) or found[-1].seq >= last
+    assert any(file.path in notice for notice in feed.notices)
+
+
 def test_a_lost_end_of_a_call_does_not_outlive_its_turn() -> None:
     scene = Scene()
     scene.start_turn()
