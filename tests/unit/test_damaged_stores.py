@@ -134,7 +134,7 @@ def look_at_people(folder: Path) -> tuple[Items, list[str]]:
         for n in range(30):
             if (session := store.session(f"s{n:063d}")) is not None:
                 found[f"session {n}"] = session[0]
-        found |= {f"audit {record.at_us}": record for record in store.audited(1_000)}
+        found |= {f"audit {record.detail}": record for record in store.audited(1_000)}
         if (value := store.value("settings")) is not None:
             found["settings"] = value
         return found, store.notices
