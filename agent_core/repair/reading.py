@@ -25,16 +25,18 @@ class Reader:
     def read(
         self, paths: Sequence[str], say: str, *beside: Action
     ) -> Generator[PlanStep, tuple[Observation, ...], tuple[Observation, ...]]:
-        """Reads whole files side by side, in pieces where the tool gives no more at once. What came of the actions
-        `beside`, which run in the first step."""
+        """Reads whole files one after the other, in pieces where the tool gives no more at once: what is read first is
+        seen first. What came of the actions `beside`, which run in the first step."""
         left = [ReadFile(path) for path in dict.fromkeys(paths) if path not in self.project.texts]
         came: tuple[Observation, ...] = ()
         while left or beside:
-            observed = yield PlanStep(say, (*left, *beside))
-            came, observed = (observed[len(left) :], observed[: len(left)]) if beside else (came, observed)
+            now, left = left[:1], left[1:]
+            observed = yield PlanStep(say, (*now, *beside))
+            came, observed = (observed[len(now) :], observed[: len(now)]) if beside else (came, observed)
             say, beside = "I read on.", ()
             following = [(item.path, self.project.add(item)) for item in observed if isinstance(item, FileText)]
-            left = [ReadFile(path, line) for path, line in following if line is not None and line < MAX_LINES]
+            rest = [ReadFile(path, line) for path, line in following if line is not None and line < MAX_LINES]
+            left = [*rest, *left]
         return came
 
     def named_files(self, failures: Sequence[Failure]) -> list[str]:

@@ -70,5 +70,5 @@ async def test_a_turn_in_an_editor(connect: Connect, root: Path, model: Puppet, 
         assert call["status"] == "completed" and call["reuse"] == "reused" and call["cachedShare"] == 0.6
         assert client.events("stages")[-1]["running"] is False
         (diff,) = client.events("diff")[-1:]
-        assert [file["path"] for file in diff["files"]] == ["other.py", "sums.py"]
+        assert [file["path"] for file in diff["files"]] == ["made.txt", "other.py", "sums.py"]
         await client.shutdown()

@@ -86,7 +86,7 @@ def test_a_live_session_is_watched_answered_and_cancelled(tmp_path: Path) -> Non
             running.until("run shell")
             watching.until("waits for approval")
             watching.press("a")
-            watching.until("waits for approval")
+            watching.until("always, in this session")
             watching.press("y")
             running.until("exit code: 0")
             running.until("run checks")

@@ -201,7 +201,7 @@ async def test_the_selection_stays_with_its_row_as_others_come() -> None:
     async with app.run_test(size=(120, 32)) as pilot:
         screen = await settled(app, len(feed.events))
         await pilot.press("down", "down")
-        await pilot.pause()
+        await eventually(lambda: (app.desk.turn, screen.turns.cursor) == ("turn_guide", "turn_guide"))
         scene = Scene(source="h9", session="sess_new")
         scene.clock.wait(600_000)
         scene.start_turn("turn_new")
@@ -210,8 +210,7 @@ async def test_the_selection_stays_with_its_row_as_others_come() -> None:
         screen.flush()
         assert (app.desk.turn, screen.turns.cursor) == ("turn_guide", "turn_guide")
         await pilot.press("f")
-        await pilot.pause()
-        assert app.desk.turn == "turn_new"
+        await eventually(lambda: app.desk.turn == "turn_new")
 
 
 async def test_a_long_waterfall_of_a_running_turn_stays_at_its_end_until_one_looks_back() -> None:
