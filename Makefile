@@ -68,7 +68,7 @@ test-quick: $(DEV)
 flakes: $(DEV)
 	@$(BIN)/python -m tests.support.flakes --runs $(RUNS) --load $(LOAD) --results $(FLAKES) -- $(PYTEST) -m "not soak"
 
-# CI runs these two in place of `test`: together they are all tests, each once.
+# Together these two are all tests, each once; the gate runs `test` until the floors are measured anew.
 MEASURED := tests/unit tests/property tests/golden
 coverage: $(DEV)
 	@rm -f .cache/coverage/data*; mkdir -p .cache/coverage
