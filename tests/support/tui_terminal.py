@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import pty
-import select
 import signal
 import subprocess
 import termios
+import threading
 import time
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def clean_environment() -> dict[str, str]:
 
 class Terminal:
     """A process on a pseudo terminal of 120 x 32, with a state, runtime and configuration folder of its own. `close`
-    it."""
+    it. Like a real terminal it always reads: a process whose output nobody takes stops in the middle of a write."""
 
     def __init__(self, folder: Path, *command: str) -> None:
         self._main, child = pty.openpty()
@@ -43,40 +43,48 @@ class Terminal:
         )
         os.close(child)
         self.shown = b""
+        self._told = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while True:
+            try:
+                written = os.read(self._main, 65_536)
+            except OSError:  # how Linux says that the other end is closed
+                written = b""
+            with self._told:
+                self.shown += written
+                self._told.notify_all()
+            if not written:
+                return
 
     def until(self, text: str) -> None:
-        """Read until `text` was written, colours and cursor movements aside. Of what is on the screen already only what
+        """Wait until `text` was written, colours and cursor movements aside. Of what is on the screen already only what
         changes is written, so now and then all of it is asked for by another size."""
         give_up = time.monotonic() + WAIT_S
         redraw = time.monotonic() + REDRAW_S
-        while text not in clean(self.shown.decode("utf-8", "replace")):
-            assert time.monotonic() < give_up, self.shown[-2000:]
-            if time.monotonic() > redraw:
-                redraw = time.monotonic() + REDRAW_S
-                self._rows = 65 - self._rows
-                termios.tcsetwinsize(self._main, (self._rows, 120))
-                self.process.send_signal(signal.SIGWINCH)
-            if select.select([self._main], [], [], 0.2)[0]:
-                self.shown += os.read(self._main, 65_536)
-            assert self.process.poll() is None, self.shown[-2000:]
+        with self._told:
+            while text not in clean(self.shown.decode("utf-8", "replace")):
+                assert time.monotonic() < give_up, self.shown[-2000:]
+                if time.monotonic() > redraw:
+                    redraw = time.monotonic() + REDRAW_S
+                    self._rows = 65 - self._rows
+                    termios.tcsetwinsize(self._main, (self._rows, 120))
+                    self.process.send_signal(signal.SIGWINCH)
+                self._told.wait(0.2)
+                assert self.process.poll() is None, self.shown[-2000:]
 
     def press(self, keys: str) -> None:
         os.write(self._main, keys.encode())
 
     def end(self) -> int:
-        """Its exit code, once it ended by itself; what it still writes is taken."""
-        give_up = time.monotonic() + WAIT_S
-        while self.process.poll() is None:
-            assert time.monotonic() < give_up
-            if select.select([self._main], [], [], 0.05)[0]:
-                try:
-                    self.shown += os.read(self._main, 65_536)
-                except OSError:
-                    break
+        """Its exit code, once it ended by itself."""
         return self.process.wait(WAIT_S)
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait(WAIT_S)
+        self._reader.join(WAIT_S)
         os.close(self._main)

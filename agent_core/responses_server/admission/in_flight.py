@@ -44,9 +44,11 @@ class InFlight:
             await asyncio.wait(running)
 
     async def cancel(self, response_id: str, owner: str) -> Response | None:
-        """Cancel a response and wait for its end; None if none with this id runs for this owner."""
+        """Cancel a response and wait for its end; None if none with this id runs for this owner, or if it came to its
+        own end before: its client may have the last event while its connection is still being tidied up."""
         running = self._running.get(response_id)
         if running is None or running.owner != owner:
             return None
         await running.cancel()
-        return await asyncio.shield(running.done)
+        response = await asyncio.shield(running.done)
+        return response if response is not None and response.status == "cancelled" else None

@@ -100,12 +100,12 @@ async def test_from_a_failing_test_to_a_reviewed_fix_and_back(tmp_path: Path) ->
         approvals = [one for one in asked if one["kind"] == "loopline_approval"]
         assert approvals and all(one["prompt"].startswith("Loopline wants to run ") for one in approvals)
         assert "◆ allow: checks" in await nv.text()
+        await nv.until("local all = vim.g.status; return all[#all] == 'repair (no model)'")
         status, figures, bars = await nv.lua("return { vim.g.status, vim.g.figures, vim.g.bars }")
         assert any(FIGURES.search(one) for one in status), status
         assert any(FIGURES.search(f"◉ {one}") for one in figures), figures
         assert any("approval waits" in one for one in status), status
         assert any("Fix this problem" in one and "%#LooplineInference#" in one for one in bars), bars
-        assert status[-1] == "repair (no model)"
 
         fixed = (root / changed).read_bytes()
         assert fixed != broken and run_tests(root).returncode == 0

@@ -26,3 +26,14 @@ async def test_a_cancel_waits_for_the_end() -> None:
         assert await waiting is ended
     assert await running.cancel("resp_1", "me") is None
     running.remove("resp_1", None)
+
+
+async def test_a_cancel_that_meets_a_completed_response_cancels_nothing() -> None:
+    """The last event leaves before the response is taken off the list: a cancel in between came too late."""
+    running = InFlight()
+
+    async def cancel() -> None:
+        running.remove("resp_1", Response(id="resp_1", status="completed"))
+
+    running.add("resp_1", "me", cancel)
+    assert await running.cancel("resp_1", "me") is None
