@@ -75,6 +75,7 @@ class CallWatch:
             cached_tokens=row.cached_tokens,
             cached_share=row.cache_ratio,
             output_tokens=row.output_tokens if row.output_tokens is not None else row.output_tokens_est,
+            reasoning_tokens=row.reasoning_tokens,
             duration_ms=_rounded(row.duration_ms),
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from agent_core.text import to_json
-from agent_core.turns.events import Plan, TextDelta, ToolOutput
+from agent_core.turns.events import Plan, ReasoningDelta, TextDelta, ToolOutput
 from lsp_server.protocol.events import AnyEvent, Call, Stages, Status, TurnDiff
 from lsp_server.protocol.methods import EVENT, Events
 
@@ -71,9 +71,10 @@ class EventStream:
 def merge(waiting: list[AnyEvent], event: AnyEvent) -> None:
     """Add `event` to what waits, and take out what it makes superfluous."""
     last = waiting[-1] if waiting else None
-    if isinstance(event, TextDelta) and isinstance(last, TextDelta) and last.turn_id == event.turn_id:
-        waiting[-1] = TextDelta(session_id=event.session_id, turn_id=event.turn_id, text=last.text + event.text)
-        return
+    for kind in (TextDelta, ReasoningDelta):
+        if isinstance(event, kind) and isinstance(last, kind) and last.turn_id == event.turn_id:
+            waiting[-1] = kind(session_id=event.session_id, turn_id=event.turn_id, text=last.text + event.text)
+            return
     key = _standing(event)
     if key is not None:
         waiting[:] = [other for other in waiting if _standing(other) != key]

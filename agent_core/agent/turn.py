@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -17,6 +17,7 @@ from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Spent, check
 from agent_core.agent.notices import notice_of
 from agent_core.agent.terms import Terms
+from agent_core.agent.thinking import Thinking
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError
@@ -69,6 +70,7 @@ class Turn:
         self._context, self._compactor, self._spent = context, compactor, spent
         self._clock, self._tell = clock, observer
         self._started_ns = clock.mono_ns()
+        self._thinking = Thinking(session_id, turn_id, clock)
         self._keys: set[str] = set()
         self._said: list[str] = []
         self._ran_tools = 0
@@ -121,6 +123,7 @@ class Turn:
             self._keep_partial(error)
             raise
         finally:
+            self._tell_all(self._thinking.end())
             inference_ms = result.timing.inference_ms if result else None
             self._tell(told.CallEnded(**self._ids, call_id=call_id, inference_ms=inference_ms))
             self._spent.call(result.usage if result else None)
@@ -140,6 +143,7 @@ class Turn:
         return result.items
 
     def _show(self, item: CallItem) -> None:
+        self._tell_all(self._thinking.of(item))
         match item:
             case TextDelta(text=text):
                 self._said.append(text)
@@ -149,6 +153,10 @@ class Turn:
                 self._tell(told.TextVoided(**self._ids, cause=cause))
             case _ if (notice := notice_of(item)) is not None:
                 self._tell(notice)
+
+    def _tell_all(self, events: Iterable[told.TurnEvent]) -> None:
+        for event in events:
+            self._tell(event)
 
     def _keep_partial(self, error: BaseException) -> None:
         """The reply broke off for good: what was said of it stays in the conversation, marked."""

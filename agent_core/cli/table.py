@@ -20,6 +20,8 @@ from agent_core.telemetry.display import (
 )
 from agent_core.telemetry.rollup.rows import CallRow
 
+THINK = "think"
+"""The reasoning part of a call's output tokens; no column where no call reasoned."""
 _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("call", "", 0),
     ("ttft", "bold", 0),
@@ -29,6 +31,7 @@ _COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("in", "", 0),
     ("cached", "", 0),
     ("out", "", 100),
+    (THINK, "", 100),
     ("tok/s", "", 110),
     ("up", "", 0),
     ("chain", "", 0),
@@ -40,7 +43,8 @@ _NAMED = 5
 
 def call_table(rows: Sequence[CallRow], width: int) -> Table:
     """One line per call, numbers right-aligned, unknown as a dash; a terminal of few columns gets fewer of ours."""
-    shown = [index for index, (_, _, least) in enumerate(_COLUMNS) if width >= least]
+    thinks = any(row.reasoning_tokens for row in rows)
+    shown = [index for index, (name, _, least) in enumerate(_COLUMNS) if width >= least and (thinks or name != THINK)]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index in shown:
         name, style, _ = _COLUMNS[index]
@@ -71,7 +75,8 @@ def _cells(row: CallRow, *, brief: bool) -> tuple[str, ...]:
         duration(row.tools_ms),
         told(number(row.input_tokens), "input_tokens"),
         told(hits if row.usage_suspect or not brief else percent(row.cache_ratio), "cached_tokens"),
-        told(number(row.output_tokens), "output_tokens", "reasoning_tokens"),
+        told(number(row.output_tokens), "output_tokens"),
+        told(number(row.reasoning_tokens), "reasoning_tokens"),
         number(row.rate),
         size(row.bytes_up),
         REUSE_WORDS.get(row.reuse or "", UNKNOWN),

@@ -20,6 +20,8 @@ from agent_core.turns.events import (
     ApprovalEnded,
     InputTaken,
     Notice,
+    ReasoningDelta,
+    ReasoningDone,
     SessionOpened,
     TextDone,
     TextVoided,
@@ -32,6 +34,10 @@ from agent_core.turns.events import (
 )
 
 _MAX_DIFF_LINES = 12
+_THOUGHT_LINES, _THOUGHT_CHARS = 3, 1_500
+"""How much of running reasoning is looked at, from its end."""
+_WORTH_TELLING_MS = 1_000
+"""Reasoning that nobody may see is told of from so much time on."""
 _TOOL_STYLE = {"ok": "green", "error": "red", "denied": "yellow", "timeout": "red", "cancelled": "yellow"}
 _NOTICE_STYLE = {"info": "dim", "warning": "yellow", "error": "bold red"}
 
@@ -42,6 +48,7 @@ class Terminal:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._spinner: Spinner | None = None
+        self._thought = ""
 
     def __call__(self, event: TurnEvent) -> None:
         match event:
@@ -53,6 +60,12 @@ class Terminal:
                 self._busy("thinking")
             case InputTaken(text=text, fate=fate):
                 self._print(Text(f"▸ {one_line(text, 200)}  ({fate})"))
+            case ReasoningDelta(text=text):
+                self._thought = (self._thought + text)[-_THOUGHT_CHARS:]
+                self._thinking()
+            case ReasoningDone():
+                self._thought = ""
+                self._fold(event)
             case TextDone(text=text):
                 self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)))
             case ToolBegan(name=name, arguments=arguments):
@@ -67,11 +80,32 @@ class Terminal:
             case ApprovalEnded(decision=decision):
                 self._print(Text(f"  {decision}", style="dim"))
             case TextVoided(cause=cause):
+                self._thought = ""
                 self._print(Text(f"  the reply broke off ({cause}); asking again", style="yellow"))
             case Notice(severity=severity, text=text):
                 self._print(Text(clean(text), style=_NOTICE_STYLE[severity]))
             case TurnEnded():
                 self._idle()
+
+    def _thinking(self) -> None:
+        """The latest lines of what the model thinks, while it does."""
+        if not self._console.is_terminal:
+            return
+        width = self._console.width - 4
+        lines = [line for line in clean(self._thought).split("\n") if line.strip()]
+        pieces = [line[at : at + width] for line in lines for at in range(0, len(line), width)]
+        self._status(Text("\n".join(pieces[-_THOUGHT_LINES:]) or "thinking", style="dim italic"))
+
+    def _fold(self, done: ReasoningDone) -> None:
+        """What was thought, on one line with its time."""
+        said = one_line(clean(done.text).strip(), 200)
+        if not said and done.duration_ms < _WORTH_TELLING_MS:
+            return
+        line = f"∴ thought for {duration(done.duration_ms)}" + (f" · {said}" if said else "")
+        shown = Text(line, style="dim")
+        shown.truncate(self._console.width, overflow="ellipsis")
+        self._print(shown)
+        self._busy("thinking")
 
     def _tool(self, ended: ToolEnded) -> None:
         line = Text("● ", style=_TOOL_STYLE[ended.status])
@@ -90,7 +124,9 @@ class Terminal:
     def _busy(self, what: str) -> None:
         if not self._console.is_terminal:
             return
-        shown = Text(one_line(what, self._console.width - 4), style="dim")
+        self._status(Text(one_line(what, self._console.width - 4), style="dim"))
+
+    def _status(self, shown: Text) -> None:
         if self._spinner is None:
             self._spinner = self._console.status(shown, spinner="dots")
             self._spinner.start()

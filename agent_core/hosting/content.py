@@ -9,7 +9,7 @@ import msgspec
 
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import Content
-from agent_core.turns.events import Observer, TextDone, ToolEnded, TurnBegan, TurnEvent
+from agent_core.turns.events import Observer, ReasoningDone, TextDone, ToolEnded, TurnBegan, TurnEvent
 
 
 def content_observer(emitter: Emitter, session: str) -> Observer:
@@ -19,6 +19,8 @@ def content_observer(emitter: Emitter, session: str) -> Observer:
         match event:
             case TurnBegan(turn_id=turn, task=task):
                 emitter.emit(Content(session=session, turn=turn, kind="user", text=task))
+            case ReasoningDone(turn_id=turn, text=text) if text:
+                emitter.emit(Content(session=session, turn=turn, kind="reasoning", text=text))
             case TextDone(turn_id=turn, text=text):
                 emitter.emit(Content(session=session, turn=turn, kind="answer", text=text))
             case ToolEnded(turn_id=turn, tool_call_id=tool_call, arguments=arguments, output=output):

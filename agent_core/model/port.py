@@ -80,7 +80,7 @@ class TextDelta(msgspec.Struct, frozen=True):
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
-    """A piece of reasoning or of its summary."""
+    """A piece of reasoning or of its summary; a blank line alone parts two summaries of one item."""
 
     text: str
 

@@ -184,6 +184,8 @@ class Reply:
         elif isinstance(event, wire.OutputItemAdded):
             head = _head(bytes(event.item))
             return ItemStarted(head.id or "", head.type, head.name)
+        elif isinstance(event, wire.ReasoningSummaryPartAdded) and event.summary_index:
+            return ReasoningDelta("\n\n")
         elif isinstance(event, wire.OutputItemDone):
             return ItemDone(sound_json(bytes(event.item)))
         elif isinstance(event, wire.ResponseInProgress):

@@ -60,9 +60,10 @@ class TextDelta(msgspec.Struct, frozen=True):
 
 
 class ReasoningDelta(msgspec.Struct, frozen=True):
-    """A piece of a reasoning summary."""
+    """A piece of a reasoning summary; `plain`: of the reasoning itself, where a model lets it be seen."""
 
     text: str
+    plain: bool = False
 
 
 class ToolCallStart(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,7 @@ class TextDelta(TurnEvent, frozen=True, kw_only=True, tag="text.delta"):
 
 
 class TextVoided(TurnEvent, frozen=True, kw_only=True, tag="text.voided"):
-    """What was streamed since the last whole text is void: the call starts anew."""
+    """What was streamed since the last whole text is void, reasoning included: the call starts anew."""
 
     session_id: str
     turn_id: str
@@ -65,6 +65,25 @@ class TextDone(TurnEvent, frozen=True, kw_only=True, tag="text.done"):
     session_id: str
     turn_id: str
     text: str
+
+
+class ReasoningDelta(TurnEvent, frozen=True, kw_only=True, tag="reasoning.delta"):
+    """A piece of what the model thinks before it answers, or of a summary of that."""
+
+    session_id: str
+    turn_id: str
+    text: str
+
+
+class ReasoningDone(TurnEvent, frozen=True, kw_only=True, tag="reasoning.done"):
+    """The model stopped thinking and says or does something. `text` stands for the deltas before it, and is empty where
+    the service keeps the model's thoughts to itself; `duration_ms` is how long it thought.
+    """
+
+    session_id: str
+    turn_id: str
+    duration_ms: float
+    text: str = ""
 
 
 class CallBegan(TurnEvent, frozen=True, kw_only=True, tag="call.started"):
@@ -209,6 +228,8 @@ AnyTurnEvent = (
     | TextDelta
     | TextVoided
     | TextDone
+    | ReasoningDelta
+    | ReasoningDone
     | CallBegan
     | CallEnded
     | ToolBegan

@@ -112,6 +112,8 @@ def register(server: LoopServer) -> None:
 
 def _message(event: up.TurnEvent) -> str:
     match event:
+        case up.ReasoningDelta():
+            return "thinking"
         case up.TextDelta():
             return "writing"
         case up.ToolBegan(name=name, arguments=arguments):

@@ -18,6 +18,8 @@ from agent_core.turns.events import (
     InputTaken,
     Notice,
     Plan,
+    ReasoningDelta,
+    ReasoningDone,
     SessionOpened,
     Severity,
     TextDelta,
@@ -86,6 +88,7 @@ class Call(Event, tag="call"):
     cached_tokens: int | None = None
     cached_share: float | None = None
     output_tokens: int | None = None
+    reasoning_tokens: int | None = None
     duration_ms: float | None = None
 
 
@@ -131,6 +134,8 @@ AnyEvent = (
     | TextDelta
     | TextVoided
     | TextDone
+    | ReasoningDelta
+    | ReasoningDone
     | ToolBegan
     | ToolOutput
     | ToolEnded

@@ -2,7 +2,8 @@
 
 The service's own compaction inside a reply is used where it offers that, then its standalone one; else the model is
 asked for a summary, and where that fails too the oldest part is left out. What users said, the plan and the touched
-files survive all of them. The old items stay in the session's file.
+files survive all of them, and in the middle of a turn its latest replies do, whole: calls go on from their reasoning.
+The old items stay in the session's file.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ class Compactor:
             context = [*said, *tail_of(context, size // 2)]
         if summary := await self._summary(request, context, spent):
             text = f"Summary of the conversation so far, written by you:\n\n{cut(summary, MAX_TOKENS['summary'])}"
-            return [*opening, *said, message("user", text)]
+            return [*opening, *said, message("user", text), *open_work(context, size // 3, size // 2)]
         left_out = message("developer", "Earlier parts of this conversation were left out.")
         return [*opening, *said, left_out, *tail_of(context, size // 3)]
 
@@ -171,6 +172,24 @@ def tail_of(context: Sequence[bytes], max_tokens: int) -> list[bytes]:
         if at > 0 and _by_client(context[at - 1]) and not item_type(context[at]).endswith("_output"):
             start = at
     return [item for item in context[start:] if role_of(item) != "user"]
+
+
+def open_work(context: Sequence[bytes], max_tokens: int, most_of_one: int) -> list[bytes]:
+    """The newest replies of a turn that runs, each with its reasoning, its calls and their outputs: as many as fit
+    `max_tokens`, and the very newest also if it takes up to `most_of_one`. Nothing between two turns."""
+    first = max((at + 1 for at, item in enumerate(context) if role_of(item) == "user"), default=0)
+    starts = [
+        at for at in range(max(first, 1), len(context)) if _by_client(context[at - 1]) and not _by_client(context[at])
+    ]
+    if not starts:
+        return []
+    size_from: dict[int, int] = {}
+    room = 0
+    for at in range(len(context) - 1, starts[0] - 1, -1):
+        room += tokens_of(context[at])
+        size_from[at] = room
+    start = next((at for at in starts if size_from[at] <= max_tokens), starts[-1])
+    return list(context[start:]) if size_from[start] <= max(max_tokens, most_of_one) else []
 
 
 def _by_client(item: bytes) -> bool:

@@ -88,9 +88,9 @@ class Ladder:
             case TextDelta(text, logprobs):
                 frames = self._ensure(OpenMessage)
                 return [*frames, *self._events(self._opened(OpenMessage).delta(text, logprobs))]
-            case ReasoningDelta(text):
+            case ReasoningDelta(text, plain):
                 frames = self._ensure(OpenReasoning)
-                return [*frames, *self._events(self._opened(OpenReasoning).delta(text))]
+                return [*frames, *self._events(self._opened(OpenReasoning).delta(text, plain=plain))]
             case ToolCallStart():
                 return [*self.close_item(), *self._open_item(OpenCall.start(delta, self._new_id, self._index))]
             case ToolCallDelta(text):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,6 +22,8 @@ from agent_core.wire.events import (
     ReasoningSummaryPartDone,
     ReasoningSummaryTextDelta,
     ReasoningSummaryTextDone,
+    ReasoningTextDelta,
+    ReasoningTextDone,
 )
 from agent_core.wire.items import (
     AnyItem,
@@ -34,6 +36,7 @@ from agent_core.wire.items import (
     call_id_of,
     item_type,
 )
+from agent_core.wire.parts import ReasoningText
 
 NewId = Callable[[str], str]
 
@@ -74,11 +77,12 @@ class OpenMessage:
 
 
 class OpenReasoning:
-    """A reasoning item with one summary part."""
+    """A reasoning item: one part of summary, one of plain reasoning, or both; each begins with its first piece."""
 
     def __init__(self, item_id: str, index: int) -> None:
         self._id, self._index = item_id, index
-        self._text: list[str] = []
+        self._summary: list[str] = []
+        self._plain: list[str] = []
 
     @classmethod
     def start(cls, new_id: NewId, index: int) -> OpenReasoning:
@@ -88,24 +92,38 @@ class OpenReasoning:
         return Reasoning(id=self._id, summary=[])
 
     def opening(self) -> list[Any]:
-        return [ReasoningSummaryPartAdded(part=_summary_part(""), **self._at())]
+        return []
 
-    def delta(self, text: str) -> list[Any]:
-        self._text.append(text)
-        return [ReasoningSummaryTextDelta(delta=text, **self._at())]
+    def delta(self, text: str, *, plain: bool = False) -> list[Any]:
+        pieces, at = (self._plain, self._at("content")) if plain else (self._summary, self._at("summary"))
+        begun: list[Any] = []
+        if not pieces and plain:
+            begun = [ContentPartAdded(part=_plain_part(""), **at)]
+        elif not pieces:
+            begun = [ReasoningSummaryPartAdded(part=_summary_part(""), **at)]
+        pieces.append(text)
+        return [*begun, ReasoningTextDelta(delta=text, **at) if plain else ReasoningSummaryTextDelta(delta=text, **at)]
 
     def close(self) -> list[Any]:
-        text = "".join(self._text)
-        return [
-            ReasoningSummaryTextDone(text=text, **self._at()),
-            ReasoningSummaryPartDone(part=_summary_part(text), **self._at()),
-        ]
+        closing: list[Any] = []
+        if self._summary:
+            text, at = "".join(self._summary), self._at("summary")
+            closing += [ReasoningSummaryTextDone(text=text, **at)]
+            closing += [ReasoningSummaryPartDone(part=_summary_part(text), **at)]
+        if self._plain:
+            text, at = "".join(self._plain), self._at("content")
+            closing += [ReasoningTextDone(text=text, **at), ContentPartDone(part=_plain_part(text), **at)]
+        return closing
 
     def done(self, status: str) -> Reasoning:
-        return Reasoning(id=self._id, summary=[_summary_part("".join(self._text))])
+        return Reasoning(
+            id=self._id,
+            summary=[_summary_part("".join(self._summary))] if self._summary else [],
+            content=[_plain_part("".join(self._plain))] if self._plain else None,
+        )
 
-    def _at(self) -> dict[str, Any]:
-        return {"item_id": self._id, "output_index": self._index, "summary_index": 0}
+    def _at(self, part: Literal["summary", "content"]) -> dict[str, Any]:
+        return {"item_id": self._id, "output_index": self._index, f"{part}_index": 0}
 
 
 class OpenCall:
@@ -170,3 +188,7 @@ def _text_part(text: str, logprobs: Sequence[msgspec.Raw] = ()) -> msgspec.Raw:
 
 def _summary_part(text: str) -> msgspec.Raw:
     return to_raw(SummaryText(text=text))
+
+
+def _plain_part(text: str) -> msgspec.Raw:
+    return to_raw(ReasoningText(text=text))

@@ -104,6 +104,7 @@ class Rollup:
             cached_tokens=figures.cached_tokens if figures.cached_known else None,
             input_tokens=figures.input_tokens if figures.input_known else None,
             output_tokens=figures.output_tokens if figures.output_known else None,
+            reasoning_tokens=figures.reasoning_tokens if figures.output_known else None,
         )
 
     def live_rate(self, now_ns: int, session: str | None = None) -> float | None:

@@ -24,6 +24,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     cached_tokens: int | None
     input_tokens: int | None
     output_tokens: int | None
+    reasoning_tokens: int | None
+    """Part of the output tokens."""
 
 
 def median(values: Sequence[float]) -> float | None:

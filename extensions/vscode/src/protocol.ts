@@ -75,6 +75,7 @@ export interface Call {
   cachedTokens?: number;
   cachedShare?: number;
   outputTokens?: number;
+  reasoningTokens?: number;
   durationMs?: number;
 }
 
@@ -213,6 +214,26 @@ export interface Range {
   end: Position;
 }
 
+/** A piece of what the model thinks before it answers, or of a summary of that. */
+export interface ReasoningDelta {
+  type: "reasoning.delta";
+  sessionId: string;
+  turnId: string;
+  text: string;
+}
+
+/**
+ * The model stopped thinking and says or does something. `text` stands for the deltas before it, and is empty where
+ * the service keeps the model's thoughts to itself; `duration_ms` is how long it thought.
+ */
+export interface ReasoningDone {
+  type: "reasoning.done";
+  sessionId: string;
+  turnId: string;
+  durationMs: number;
+  text?: string;
+}
+
 export interface SaveDocuments {
   uris: readonly string[];
 }
@@ -317,7 +338,7 @@ export interface TextDone {
   text: string;
 }
 
-/** What was streamed since the last whole text is void: the call starts anew. */
+/** What was streamed since the last whole text is void, reasoning included: the call starts anew. */
 export interface TextVoided {
   type: "text.voided";
   sessionId: string;
@@ -509,6 +530,8 @@ export type AnyEvent =
   | InputTaken
   | Notice
   | Plan
+  | ReasoningDelta
+  | ReasoningDone
   | SessionHosting
   | SessionOpened
   | Stages

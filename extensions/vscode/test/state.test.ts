@@ -52,6 +52,16 @@ test('a turn from its task to its end', () => {
   assert.ok(tool?.kind === 'tool' && tool.status === 'ok' && tool.files[0] === 'a' && tool.lines[0] === 'x');
 });
 
+test('reasoning grows, is done with its time, and what was void is gone', () => {
+  const app = fold(BEGAN, { type: 'reasoning.delta', ...S, text: 'look ' }, { type: 'reasoning.delta', ...S, text: 'first' },
+    { type: 'reasoning.done', ...S, text: 'look first', durationMs: 1500 }, { type: 'text.delta', ...S, text: 'yes' },
+    { type: 'reasoning.delta', ...S, text: 'void' }, { type: 'text.voided', ...S, cause: 'x' },
+    { type: 'reasoning.done', ...S, durationMs: 9 });
+  assert.deepEqual(items(app, 'thought').map((item) => item.kind === 'thought' && [item.text, item.done, item.durationMs]), [['look first', true, 1500]]);
+  const late = fold(BEGAN, { type: 'reasoning.done', ...S, text: 'all of it', durationMs: 5 }, { type: 'reasoning.delta', ...S, text: 'half' }, ENDED);
+  assert.deepEqual(items(late, 'thought').map((item) => item.kind === 'thought' && [item.text, item.done]), [['all of it', true], ['half', true]]);
+});
+
 test('the task may be known before or after the turn starts, and is shown once', () => {
   for (const order of [[ASKED, BEGAN], [BEGAN, ASKED]]) {
     const [user, more] = items(fold(...order), 'user');

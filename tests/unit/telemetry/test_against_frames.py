@@ -109,6 +109,7 @@ def expected_summary(counted: list[Counted], connections: int) -> Summary:
         cached_tokens=known([call.figures["cached_tokens"] for call in counted]),
         input_tokens=known([call.figures["input_tokens"] for call in counted]),
         output_tokens=known([call.figures["output_tokens"] for call in counted]),
+        reasoning_tokens=0,
     )
 
 

@@ -128,6 +128,10 @@ class ScriptedEngine:
             async for word in pace.words(output.reasoning):
                 yield ReasoningDelta(word)
             yield ItemEnd()
+        elif output.reasoning_text is not None:
+            async for word in pace.words(output.reasoning_text):
+                yield ReasoningDelta(word, plain=True)
+            yield ItemEnd()
         elif output.function_call is not None:
             call = output.function_call
             yield ToolCallStart(name=call.name, namespace=call.namespace, call_id=call.call_id)

@@ -15,7 +15,8 @@ A step:
     delay_ms        pause before the first delta
     tokens_per_s    speed of this step
     output          list of objects with exactly one of these keys:
-                        text, reasoning     a string, streamed in words
+                        text, reasoning     a string, streamed in words; reasoning is told as its summary
+                        reasoning_text      the same, told as the reasoning itself
                         function_call       {name, arguments: object or string, call_id?, namespace?}
                         custom_tool_call    {name, input, call_id?, namespace?}
                         pause_ms            a pause in mid-stream
@@ -71,6 +72,7 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Output(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str | None = None
     reasoning: str | None = None
+    reasoning_text: str | None = None
     function_call: ScriptedCall | None = None
     custom_tool_call: ScriptedCustomCall | None = None
     pause_ms: float | None = None

@@ -31,7 +31,7 @@ ON["session.hosting"] = function(_, session, event)
 end
 
 ON["turn.started"] = function(store, session, event)
-  session.streaming = nil
+  session.streaming, session.thinking = nil, nil
   state.head(session, event.turnId, event.title, "running", store.asked[event.turnId])
 end
 
@@ -70,7 +70,35 @@ ON["text.delta"] = function(_, session, event)
   state.touch(session, item)
 end
 
+ON["reasoning.delta"] = function(_, session, event)
+  local item = session.thinking
+  if not item or item.turn ~= event.turnId then
+    item = state.add(session, { kind = "thought", turn = event.turnId, text = "", status = "running" })
+    session.thinking = item
+  end
+  item.text = item.text .. event.text
+  state.touch(session, item)
+end
+
+---A service that keeps the model's thoughts to itself tells only how long they took: nothing is shown of them.
+ON["reasoning.done"] = function(_, session, event)
+  local item, said = session.thinking, event.text or ""
+  session.thinking = nil
+  if not item and said ~= "" then
+    item = state.add(session, { kind = "thought", turn = event.turnId })
+  end
+  if item then
+    item.text, item.status, item.duration_ms = said, "done", event.durationMs
+    state.touch(session, item)
+  end
+end
+
 ON["text.voided"] = function(_, session, event)
+  if session.thinking then
+    session.thinking.text, session.thinking.status = "", "done"
+    state.touch(session, session.thinking)
+    session.thinking = nil
+  end
   if session.streaming then
     session.streaming.text = ""
     state.touch(session, session.streaming)

@@ -65,6 +65,7 @@
 ---@field cachedTokens? integer
 ---@field cachedShare? number
 ---@field outputTokens? integer
+---@field reasoningTokens? integer
 ---@field durationMs? number
 
 ---@class loopline.Category
@@ -178,6 +179,22 @@
 ---@field start loopline.Position
 ---@field end loopline.Position
 
+---@class loopline.ReasoningDelta
+---A piece of what the model thinks before it answers, or of a summary of that.
+---@field type "reasoning.delta"
+---@field sessionId string
+---@field turnId string
+---@field text string
+
+---@class loopline.ReasoningDone
+---The model stopped thinking and says or does something. `text` stands for the deltas before it, and is empty where
+---the service keeps the model's thoughts to itself; `duration_ms` is how long it thought.
+---@field type "reasoning.done"
+---@field sessionId string
+---@field turnId string
+---@field durationMs number
+---@field text? string
+
 ---@class loopline.SaveDocuments
 ---@field uris string[]
 
@@ -263,7 +280,7 @@
 ---@field text string
 
 ---@class loopline.TextVoided
----What was streamed since the last whole text is void: the call starts anew.
+---What was streamed since the last whole text is void, reasoning included: the call starts anew.
 ---@field type "text.voided"
 ---@field sessionId string
 ---@field turnId string
@@ -422,6 +439,8 @@
 ---| loopline.InputTaken
 ---| loopline.Notice
 ---| loopline.Plan
+---| loopline.ReasoningDelta
+---| loopline.ReasoningDone
 ---| loopline.SessionHosting
 ---| loopline.SessionOpened
 ---| loopline.Stages

@@ -160,6 +160,17 @@ OF.text = function(out, item)
   out:foreign(item.text, "")
 end
 
+OF.thought = function(out, item)
+  if vim.trim(item.text or "") == "" then
+    return
+  end
+  local running = item.status == "running"
+  local took = item.duration_ms and " for " .. text.duration(item.duration_ms) or ""
+  out:add(running and "∴ thinking" or "∴ thought" .. took, "LooplineQuiet")
+  out:foreign(item.text, "  ", "LooplineQuiet")
+  out.fold = not running
+end
+
 OF.tool = function(out, item, width)
   local sign, name = SIGNS[item.status] or "●", text.one_line(item.name or "tool", 24)
   local room = math.max(20, width - 24)

@@ -7,7 +7,7 @@ local M = {}
 
 ---@class loopline.Item
 ---@field id integer Its place in `session.items`.
----@field kind "turn"|"user"|"text"|"tool"|"plan"|"notice"|"approval"|"diff"|"calls"|"end"|"undone"|"more"
+---@field kind "turn"|"user"|"text"|"thought"|"tool"|"plan"|"notice"|"approval"|"diff"|"calls"|"end"|"undone"|"more"
 ---@field turn? string
 ---@field text? string
 ---@field title? string
@@ -55,6 +55,7 @@ local M = {}
 ---@field order string[] Turn ids as they came.
 ---@field tools table<string, loopline.Item>
 ---@field streaming? loopline.Item The text that grows.
+---@field thinking? loopline.Item The reasoning that grows.
 ---@field first_index? integer Of the transcript's entries that are loaded, the first.
 ---@field dirty table<integer, boolean>
 ---@field reset boolean

@@ -23,6 +23,15 @@ export interface TextItem extends Common {
   done: boolean;
 }
 
+/** What the model thinks before it answers. */
+export interface ThoughtItem extends Common {
+  kind: 'thought';
+  text: string;
+  done: boolean;
+  /** undefined until it is done. */
+  durationMs?: number;
+}
+
 export interface ToolItem extends Common {
   kind: 'tool';
   toolCallId: string;
@@ -59,7 +68,7 @@ export interface EndItem extends Common {
   durationMs?: number;
 }
 
-export type Item = UserItem | TextItem | ToolItem | ApprovalItem | NoticeItem | EndItem;
+export type Item = UserItem | TextItem | ThoughtItem | ToolItem | ApprovalItem | NoticeItem | EndItem;
 
 export interface TurnState {
   turnId: string;

@@ -111,6 +111,16 @@ function inSession(session: SessionState, event: SessionEvent): Change {
     }
     case 'text.done':
       return finishText(session, event.turnId, event.text);
+    case 'reasoning.delta': {
+      const last = session.items.at(-1);
+      if (last?.kind === 'thought' && !last.done && last.turnId === event.turnId) {
+        last.text += event.text;
+        return touched(session, last.key);
+      }
+      return add(session, { kind: 'thought', turnId: event.turnId, text: event.text, done: false });
+    }
+    case 'reasoning.done':
+      return finishThought(session, event.turnId, event.text ?? '', event.durationMs);
     case 'text.voided':
       return voidText(session, event.turnId);
     case 'tool.started': {
@@ -185,7 +195,7 @@ function endTurn(
     if (item.turnId !== turnId) continue;
     if (item.kind === 'approval' && item.decision === undefined) item.decision = 'closed';
     else if (item.kind === 'tool' && item.status === 'running') item.status = 'cancelled';
-    else if (item.kind === 'text' && !item.done) item.done = true;
+    else if ((item.kind === 'text' || item.kind === 'thought') && !item.done) item.done = true;
     else if (item.kind !== 'user') continue;
     changed.push(item.key);
   }
@@ -229,8 +239,19 @@ function finishText(session: SessionState, turnId: string, text: string): Change
   return add(session, { kind: 'text', turnId, text, done: true });
 }
 
+/** A service that keeps the model's thoughts to itself tells only how long they took: nothing is shown of them. */
+function finishThought(session: SessionState, turnId: string, text: string, durationMs: number): Change {
+  const open = session.items.findLast((item) => item.kind === 'thought' && !item.done && item.turnId === turnId);
+  if (open?.kind === 'thought') {
+    Object.assign(open, { text, done: true, durationMs });
+    return touched(session, open.key);
+  }
+  return text === '' ? NOTHING : add(session, { kind: 'thought', turnId, text, done: true, durationMs });
+}
+
 function voidText(session: SessionState, turnId: string): Change {
-  const kept = session.items.filter((item) => !(item.kind === 'text' && !item.done && item.turnId === turnId));
+  const kept = session.items.filter(
+    (item) => !((item.kind === 'text' || item.kind === 'thought') && !item.done && item.turnId === turnId));
   if (kept.length === session.items.length) return NOTHING;
   session.items = kept;
   return { sessionId: session.sessionId, items: [], all: true };

@@ -1,5 +1,5 @@
 /** One element for each item of the transcript. */
-import type { ApprovalItem, EndItem, Item, SessionState, ToolItem, UserItem } from '../state/model';
+import type { ApprovalItem, EndItem, Item, SessionState, ThoughtItem, ToolItem, UserItem } from '../state/model';
 import { showMs } from '../state/numbers';
 import { byWhom } from './changes';
 import { diffView } from './diff_view';
@@ -33,6 +33,9 @@ export function refreshItem(article: HTMLElement, item: Item, session: SessionSt
       article.setAttribute('aria-busy', String(!item.done));
       fill(article, h('div', { class: 'markdown' }, markdown(item.done ? item.text : item.text.slice(-STREAM_TAIL), page)));
       return;
+    case 'thought':
+      thought(article, item, page);
+      return;
     case 'tool':
       tool(article, item, session, page);
       return;
@@ -59,6 +62,25 @@ function task(item: UserItem, session: SessionState, page: Page): HTMLElement[] 
   if (item.fate === 'task') return [text];
   const said = { steered: 'said in between', queued: 'queued for the turn', refused: 'refused: the turn was over' }[item.fate];
   return [h('p', { class: 'fate' }, said), text];
+}
+
+/** Open while the model thinks, folded to one line when it is done; a person may open it again. */
+function thought(article: HTMLElement, item: ThoughtItem, page: Page): void {
+  let details = article.querySelector<HTMLDetailsElement>('details');
+  if (details === null) {
+    details = h('details', { class: 'tool thought' }, h('summary', { 'data-id': `thought-${item.key}` }), h('div', { class: 'body markdown' }));
+    details.open = !item.done;
+    article.replaceChildren(details);
+  } else if (item.done && article.getAttribute('data-done') === 'false') {
+    details.open = false;
+  }
+  article.setAttribute('data-done', String(item.done));
+  const [heading, body] = [details.querySelector('summary'), details.querySelector('.body')];
+  const took = item.durationMs === undefined ? '' : ` for ${showMs(item.durationMs)}`;
+  if (heading !== null) {
+    fill(heading, h('span', { class: 'sign', 'aria-hidden': 'true' }, '∴'), h('span', { class: 'took' }, item.done ? `Thought${took}` : 'Thinking'));
+  }
+  if (body !== null) fill(body, markdown(item.done ? item.text : item.text.slice(-STREAM_TAIL), page));
 }
 
 function tool(article: HTMLElement, item: ToolItem, session: SessionState, page: Page): void {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_core.agent.calls import unanswered
-from agent_core.agent.context.compaction import said_by_users, tail_of
+from agent_core.agent.context.compaction import open_work, said_by_users, tail_of
 from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ServiceError
 from tests.support import model_events as make
@@ -206,3 +206,33 @@ async def test_the_size_is_as_counted_and_an_estimate_of_what_came_since(tmp_pat
         assert compactor.size() == 1_000 + make.USAGE["output_tokens"]
         history.append([raw(make.user("x" * 300))])
         assert 1_100 <= compactor.size() <= 1_200
+
+
+@given(
+    st.lists(st.integers(min_value=0, max_value=4), min_size=1, max_size=4), st.integers(0, 1500), st.integers(0, 400)
+)
+def test_work_in_the_middle_of_a_turn_is_whole_replies_with_their_reasoning(
+    calls: list[int], most: int, most_of_one: int
+) -> None:
+    context = [item for number, count in enumerate(calls) for item in turn(number, count)][:-1]  # no answer yet
+    work = open_work(context, most, most_of_one)
+    assert sum(map(tokens_of, work)) <= max(most, most_of_one)
+    if calls[-1] == 0:
+        assert work == []
+    kinds = [json.loads(item)["type"] for item in work]
+    assert kinds == ["reasoning", *["function_call"] * 2, *["function_call_output"] * 2] * (len(kinds) // 5)
+    assert work == context[len(context) - len(work) :]
+
+
+async def test_a_summary_in_the_middle_of_a_turn_leaves_its_latest_reply_whole(tmp_path: Path) -> None:
+    summary = replies(make.ladder("resp_s", make.message("The bug is in line 7 of a.py.")))
+    rest = [reading(n, usage=usage(5_000 if n == 4 else 1_000)) for n in (2, 3, 4)]
+    main = replies(make.warm("resp_w"), plan(1), *rest, END)
+    async with running(main, summary, posts=[NO_ENDPOINT]) as service:
+        await _local(service, tmp_path)
+        last = service.creates[-1]
+    kinds = [(item["type"], item.get("id")) for item in last.input if item["type"] in ("reasoning", "function_call")]
+    assert last.previous is None and "line 7" in texts(last.input)
+    assert [found for found in kinds if found[0] == "reasoning"] == [("reasoning", "rs_4")]
+    sealed = next(item for item in last.input if item["type"] == "reasoning")
+    assert sealed == make.reasoning(item_id="rs_4")

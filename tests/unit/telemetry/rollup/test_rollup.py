@@ -168,7 +168,7 @@ def test_warm_ups_count_as_bytes_and_creates_only() -> None:
     rollup = folded(scene)
     assert rollup.summary() == Summary(
         calls=1, connections=1, reused_calls=1, full_resends=0, bytes_up=800, ttft_ms_p50=20.0,
-        cached_tokens=800, input_tokens=1000, output_tokens=31,
+        cached_tokens=800, input_tokens=1000, output_tokens=31, reasoning_tokens=0,
     )  # fmt: skip
     assert [row.call for row in rollup.call_rows(warmups=True)] == ["warm", "sess_1_call_1"]
     assert [row.number for row in rollup.call_rows(warmups=True)] == [0, 1]
@@ -193,7 +193,7 @@ def test_nothing_known_is_none_not_zero() -> None:
     scene = Scene()
     assert folded(scene).summary() == Summary(
         calls=0, connections=0, reused_calls=0, full_resends=0, bytes_up=0, ttft_ms_p50=None,
-        cached_tokens=None, input_tokens=None, output_tokens=None,
+        cached_tokens=None, input_tokens=None, output_tokens=None, reasoning_tokens=None,
     )  # fmt: skip
     scene.start_turn()
     call = scene.send()
