@@ -17,6 +17,7 @@ import platformdirs
 
 from agent_core.errors import ConfigError, FileRefused
 from agent_core.untrusted_files import read_toml
+from agent_core.variables import variables
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
+    environment: tuple[str, ...] = ()
     sandbox: SandboxChoice = "auto"
     sandbox_network: bool = False
     sandbox_visible: tuple[str, ...] = ()
@@ -197,6 +199,9 @@ SETTINGS: tuple[Setting, ...] = (
             expected="a list of folders", doc="Folders that may configure or start things by themselves."),
     Setting(key="allow", field="allow", parse=_texts,
             expected="a list of command patterns", doc="Commands that go ahead where they would ask."),
+    Setting(key="environment", field="environment", parse=_texts,
+            expected="a list of names of variables, with *",
+            doc="Variables of yours that commands get beside those that tools for code read (PATH, GOPATH, …)."),
     Setting(key="sandbox", field="sandbox", env="LOOPLINE_SANDBOX", parse=_choice(get_args(SandboxChoice)),
             expected="auto or off", doc="auto: commands run in a sandbox where the system has one."),
     Setting(key="sandbox_network", field="sandbox_network", parse=_switch,
@@ -328,7 +333,7 @@ def load(
     env: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Read all layers. `flags` maps field names to values; None values are not set. Raises ConfigError."""
-    env = os.environ if env is None else env
+    env = variables() if env is None else env
     values: dict[str, Any] = {}
     origins = {setting.field: Origin("default", "") for setting in SETTINGS}
     ignored: list[tuple[str, str]] = []

@@ -20,6 +20,7 @@ from agent_core.config import state_dir
 from agent_core.errors import UsageError
 from agent_core.telemetry.log_lines import CleanFormatter, handler_to_stderr
 from agent_core.telemetry.screen import say
+from agent_core.variables import variables
 from lsp_server.process import Process
 from lsp_server.transport.stdio import serve_stdio
 from lsp_server.transport.tcp import check_loopback, listening_tcp, split_address
@@ -43,7 +44,7 @@ def lsp_command(*, stdio: bool, tcp: str | None, ws: str | None, ready_file: Pat
         raise UsageError("--ready-file goes with --tcp or --ws")
     if linger_s and (tcp is not None or ws is not None):
         raise UsageError("--linger-s goes with --stdio; a server that listens outlives its clients anyway")
-    env = dict(os.environ)
+    env = variables()
     if tcp is not None:
         check_loopback(split_address(tcp, "--tcp")[0], "--tcp")
     if ws is not None:

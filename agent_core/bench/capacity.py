@@ -6,7 +6,6 @@ other, first alone, then while calls with a million tokens of history that nobod
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from agent_core.bench.capacity_load import Found, rollout
 from agent_core.bench.figures import Figure
 from agent_core.bench.scale import quick
 from agent_core.bench.serving import Served, serving
+from agent_core.variables import variables
 
 TIMEOUT_S: Final = 120
 TOKENS, TOKENS_PER_S = 130, 65
@@ -175,7 +175,7 @@ def _percentile(values: list[float], share: float) -> float:
 @contextmanager
 def _role(role: str, served: Served, amount: int) -> Iterator[Role]:
     command = launch.own_module("agent_core.bench.capacity_load", role, str(served.port), str(amount))
-    env, pipe = launch.own_environment(os.environ), subprocess.PIPE
+    env, pipe = launch.own_environment(variables()), subprocess.PIPE
     process = launch.popen(command, environment=env, stdin=pipe, stdout=pipe)
     try:
         yield Role(process)

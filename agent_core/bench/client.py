@@ -6,7 +6,6 @@ and Codex too, where they lie under `.cache/clients`.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import tempfile
@@ -20,6 +19,7 @@ from agent_core.bench import client_peer_codex
 from agent_core.bench.client_drivers import Cost
 from agent_core.bench.client_service import READ_FILE, Plan, Seen
 from agent_core.bench.figures import Figure
+from agent_core.variables import variables
 
 REPEATS = 3
 PACED = Plan(turns=30, deltas=100, pace_tokens_s=2_000)
@@ -177,4 +177,4 @@ def _start_peer(*arguments: str) -> subprocess.Popen[bytes]:
 
 
 def _piped(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    return launch.popen(command, environment=launch.own_environment(os.environ), stdout=subprocess.PIPE)
+    return launch.popen(command, environment=launch.own_environment(variables()), stdout=subprocess.PIPE)

@@ -7,7 +7,6 @@ cost, as JSON.
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.bench.client_service import READ_FILE
+from agent_core.variables import variables
 
 INSTRUCTIONS = "x" * 2_000
 
@@ -85,7 +85,7 @@ async def agent(port: int, folder: Path, items: list[bytes]) -> float:
     from agent_core.hosting.session import HostOptions, host_session
 
     home = folder / "home"
-    env = {"PATH": os.environ.get("PATH", ""), "HOME": str(home), "OPENAI_API_KEY": "bench"}
+    env = {"PATH": variables().get("PATH", ""), "HOME": str(home), "OPENAI_API_KEY": "bench"}
     env |= {f"XDG_{name}_HOME": str(home / name) for name in ("CONFIG", "STATE", "CACHE")}
     env["XDG_RUNTIME_DIR"] = str(home / "run")
     header = SessionHeader(id="sess_bench", created="", roots=(str(folder),), model="bench")

@@ -16,6 +16,7 @@ import msgspec
 
 from agent_core import launch
 from agent_core.bench.client_drivers import Cost
+from agent_core.variables import variables
 
 CLIENTS = Path(".cache/clients/codex/node_modules/@openai")
 CONFIG = """model = "bench"
@@ -38,7 +39,7 @@ def converse(program: Path, port: int, folder: Path, size: int) -> Cost:
     home = folder / "codex"
     home.mkdir()
     (home / "config.toml").write_text(CONFIG.format(port=port), encoding="utf-8")
-    env = {"PATH": os.environ.get("PATH", ""), "HOME": str(folder), "CODEX_HOME": str(home), "BENCH_KEY": "bench"}
+    env = {"PATH": variables().get("PATH", ""), "HOME": str(folder), "CODEX_HOME": str(home), "BENCH_KEY": "bench"}
     command = [
         *(str(program.resolve()), "exec", "--json", "--skip-git-repo-check"),
         *("--dangerously-bypass-approvals-and-sandbox", "-C", str(folder), "-"),

@@ -8,7 +8,6 @@ Of latencies the lower decile is told, of CPU times the median: who else runs on
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import statistics
 import subprocess
@@ -35,6 +34,7 @@ from agent_core.bench.flatness_calls import (
 )
 from agent_core.bench.scale import quick
 from agent_core.bench.serving import serving
+from agent_core.variables import variables
 
 DELTAS: Final = 32
 """Of the bare server's answer: about as many as the scripted model gives."""
@@ -151,7 +151,7 @@ def _bare(turns: int) -> Iterator[tuple[int, int]]:
     """The bare server's port and process id."""
     plan = msgspec.json.encode(Plan(turns=turns, deltas=DELTAS)).decode()
     command = launch.own_module("agent_core.bench.client_service", plan)
-    env = launch.own_environment(os.environ)
+    env = launch.own_environment(variables())
     with launch.popen(command, environment=env, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import statistics
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from agent_core import launch
 from agent_core.bench.figures import Figure
+from agent_core.variables import variables
 
 HISTORIES: Final = {500: 3, 2_000: 2, 6_000: 1}
 """Tokens of history, and how often a call without state is measured at each: it may take a minute."""
@@ -159,7 +159,7 @@ def _serving(folder: Path) -> Iterator[str]:
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
     process = launch.popen(
         launch.own_module("agent_core", "serve", "--ready-file", str(ready), "--engine", "smol=llama:smollm2"),
-        environment=launch.own_environment(os.environ, LOOPLINE_API_KEY=KEY, **homes),
+        environment=launch.own_environment(variables(), LOOPLINE_API_KEY=KEY, **homes),
         stderr=subprocess.DEVNULL,
     )
     try:

@@ -6,7 +6,6 @@ else one after the other, several times, in another order each time. Baselines a
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import tempfile
@@ -23,6 +22,7 @@ from agent_core.bench.rollout_shares import saved, speed_for, split
 from agent_core.bench.rollout_ways import WAYS, Measured, Plan
 from agent_core.bench.scale import quick
 from agent_core.bench.serving import serving
+from agent_core.variables import variables
 
 TITLES: Final = {
     "new": "HTTP, new connections, full history",
@@ -209,7 +209,7 @@ def _delayed(port: int, cell: Cell) -> Iterator[int]:
         return
     options = ["slow-start"] if cell.slow_start else []
     command = launch.own_module("agent_core.bench.delay_proxy", str(port), str(cell.rtt_ms), *options)
-    env, pipe = launch.own_environment(os.environ), subprocess.PIPE
+    env, pipe = launch.own_environment(variables()), subprocess.PIPE
     with launch.popen(command, environment=env, stdin=pipe, stdout=pipe) as proxy:
         assert proxy.stdout is not None
         try:
@@ -221,7 +221,7 @@ def _delayed(port: int, cell: Cell) -> Iterator[int]:
 def _begin(way: str, port: int, plan: Plan) -> subprocess.Popen[bytes]:
     encoded = msgspec.json.encode(plan).decode()
     command = launch.own_module("agent_core.bench.rollout_ways", way, str(port), encoded)
-    return launch.popen(command, environment=launch.own_environment(os.environ), stdout=subprocess.PIPE)
+    return launch.popen(command, environment=launch.own_environment(variables()), stdout=subprocess.PIPE)
 
 
 def _end(client: subprocess.Popen[bytes], way: str) -> Measured:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import msgspec
 
 from agent_core import launch
 from agent_core.bench import process_cost
+from agent_core.variables import variables
 
 KEY: Final = "bench"
 START_S: Final = 60
@@ -43,7 +43,7 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
     homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
     process = launch.popen(
         launch.own_module("agent_core", "serve", "--ready-file", str(ready), *options),
-        environment=launch.own_environment(os.environ, LOOPLINE_API_KEY=KEY, **homes),
+        environment=launch.own_environment(variables(), LOOPLINE_API_KEY=KEY, **homes),
         stderr=subprocess.DEVNULL,
     )
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import time
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 
 from agent_core import launch
 from agent_core.bench.figures import Figure
+from agent_core.variables import variables
 
 RUNS = 15
 
@@ -28,7 +28,7 @@ def measure() -> Iterator[Figure]:
 
 
 def _wall_ms(command: list[str]) -> float:
-    environment = launch.own_environment(os.environ)
+    environment = launch.own_environment(variables())
     started = time.perf_counter()
     with launch.popen(command, environment=environment, stdout=subprocess.DEVNULL) as process:
         if process.wait(30) != 0:

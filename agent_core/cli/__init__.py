@@ -12,7 +12,6 @@ terminal.py   how a session looks in a terminal
 jsonl.py      the same as JSON lines
 table.py      the table of calls at the end
 approver.py   approvals asked on the terminal
-own_secrets.py  keys do not stay in the environment that the kernel shows
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ def main() -> None:
 
     try:
         from agent_core.cli.app import run_app
-        from agent_core.cli.own_secrets import clear_shown_secrets
+        from agent_core.variables import take_keys
 
-        clear_shown_secrets()
+        take_keys()
         run_app()
     except KeyboardInterrupt:
         sys.exit(130)

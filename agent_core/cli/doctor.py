@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import platform
 import sys
 import tempfile
@@ -29,6 +28,7 @@ from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.sandbox.guarantees import CELLS, missing
 from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, find_sandbox
 from agent_core.tools.search.engine import find_ripgrep
+from agent_core.variables import variables
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def run_doctor(*, json: bool) -> int:
 
 
 def _findings() -> Iterator[Finding]:
-    env = dict(os.environ)
+    env = variables()
     yield Finding(name="loopline", state="ok", detail=f"{__version__}, Python {platform.python_version()}")
     tested = platform.system() == "Linux"
     yield Finding(
@@ -142,13 +142,14 @@ def _sandbox(env: dict[str, str]) -> Iterator[Finding]:
 async def _servers(env: dict[str, str]) -> list[Finding]:
     """Each MCP server of the user, started once to see what it offers."""
     try:
-        found = read_servers(load(env=env).settings.mcp)
+        settings = load(env=env).settings
+        found = read_servers(settings.mcp)
     except LooplineError as error:
         return [Finding(name="mcp", state="bad", detail=error.message)]
     told: list[str] = []
     place = Place(
         roots=lambda: (str(Path.cwd()),),
-        environment=command_environment(env, trusted=False),
+        environment=command_environment(env, trusted=False, named=settings.environment),
         user_environment=env,
         tell=told.append,
     )

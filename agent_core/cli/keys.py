@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-import os
 import sys
 
 from agent_core.cli.console import make_console
@@ -11,6 +10,7 @@ from agent_core.config import load
 from agent_core.errors import UsageError
 from agent_core.keys import DEFAULT_URLS, Keys
 from agent_core.telemetry.display import clean
+from agent_core.variables import variables
 
 
 def read_secret(what: str) -> str:
@@ -22,7 +22,7 @@ def read_secret(what: str) -> str:
 
 def set_key(provider: str, base_url: str | None) -> None:
     """`base_url` None: the address that the user's own settings name, else the provider's."""
-    env = os.environ
+    env = variables()
     keys = Keys(env)
     if base_url is None and provider in DEFAULT_URLS:
         base_url = load(env=env).settings.base_url
@@ -32,7 +32,7 @@ def set_key(provider: str, base_url: str | None) -> None:
 
 
 def show_key(provider: str) -> int:
-    keys = Keys(os.environ)
+    keys = Keys(variables())
     source = keys.source(provider)
     console = make_console()
     if source is None:
@@ -49,5 +49,5 @@ def _bound(keys: Keys, provider: str) -> str:
 
 
 def remove_key(provider: str) -> None:
-    if not Keys(os.environ).remove(provider):
+    if not Keys(variables()).remove(provider):
         raise UsageError(f"no key of {provider} is kept")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from agent_core.cli.serve_keys import ONE_KEY, read_keys
 from agent_core.config import Settings, load, state_dir
 from agent_core.errors import ConfigError, UsageError
 from agent_core.responses_server.settings import FEATURES, ApiKey, KeyLimits, ServeSettings
+from agent_core.variables import variables
 
 UPSTREAM_KEY: Final = "LOOPLINE_UPSTREAM_KEY"
 """Variable with the key for `upstream` engines that have none of their own in the configuration."""
@@ -62,10 +62,10 @@ def serve_command(options: ServeOptions) -> int:
         "serve_log_format": options.log_format,
     }
     chosen = load(flags=flags).settings
-    engines, engine_options = read_engines(options.engines, chosen.engines, os.environ)
+    engines, engine_options = read_engines(options.engines, chosen.engines, variables())
 
     def reread() -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
-        return read_engines(options.engines, load(flags=flags).settings.engines, os.environ)
+        return read_engines(options.engines, load(flags=flags).settings.engines, variables())
 
     keys, limits = _access(options, chosen)
     return serve(
@@ -82,7 +82,7 @@ def serve_command(options: ServeOptions) -> int:
             parent_pipe_fd=options.parent_pipe,
             allowed_hosts=options.allowed_hosts,
             store=options.store,
-            state_dir=state_dir(os.environ),
+            state_dir=state_dir(variables()),
             connection_minutes=options.connection_minutes,
             keepalive_s=options.keepalive_s,
             websocket=options.websocket,
@@ -139,7 +139,7 @@ def _access(options: ServeOptions, chosen: Settings) -> tuple[tuple[ApiKey, ...]
     """Keys and their limits. A service that is part of a session (it watches its parent) has that session's key only,
     and no limits: those are for a service that several people use."""
     if options.parent_pipe is not None:
-        one = {ONE_KEY: os.environ.get(ONE_KEY, "")}
+        one = {ONE_KEY: variables().get(ONE_KEY, "")}
         return read_keys(options.api_key, None, one, KeyLimits()), KeyLimits()
     limits = KeyLimits(
         connections=chosen.serve_connections,
@@ -147,4 +147,4 @@ def _access(options: ServeOptions, chosen: Settings) -> tuple[tuple[ApiKey, ...]
         tokens_per_minute=chosen.serve_tokens_per_minute,
     )
     file = Path(chosen.serve_keys).expanduser() if chosen.serve_keys is not None else None
-    return read_keys(options.api_key, file, os.environ, limits), limits
+    return read_keys(options.api_key, file, variables(), limits), limits

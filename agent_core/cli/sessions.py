@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import msgspec
 from rich.table import Table
 
@@ -14,6 +12,7 @@ from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock, rfc3339
 from agent_core.config import state_dir
 from agent_core.telemetry.display import UNKNOWN, clean, one_line
+from agent_core.variables import variables
 
 
 def list_sessions(*, json: bool) -> None:
@@ -73,7 +72,7 @@ def delete_session(session: str) -> None:
 
 
 def _archive() -> Archive:
-    return Archive(state_dir(os.environ) / "sessions")
+    return Archive(state_dir(variables()) / "sessions")
 
 
 def _state(entry: Entry) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,11 @@ from agent_core.config import SETTINGS, keep_setting, load
 from agent_core.errors import ConfigError, UsageError
 from agent_core.telemetry.display import UNKNOWN, clean
 from agent_core.tools.mcp.settings import read_servers
+from agent_core.variables import variables
 
 
 def show_config(workspace: Path, *, json: bool) -> None:
-    loaded = load(workspace=workspace.resolve(), env=os.environ)
+    loaded = load(workspace=workspace.resolve(), env=variables())
     rows = [(setting, getattr(loaded.settings, setting.field), loaded.origins[setting.field]) for setting in SETTINGS]
     if json:
         lines = JsonLines()
@@ -56,7 +56,7 @@ def trust_folder(folder: Path) -> None:
         raise UsageError(f"no such folder: {folder}")
     if not str(folder.resolve()).isprintable():
         raise UsageError(f"the name of {folder} has characters that are no text", hint="rename the folder first")
-    env = os.environ
+    env = variables()
     trusted = load(env=env).settings.trusted
     keep_setting(env, "trusted", tuple(dict.fromkeys((*trusted, str(folder.resolve())))))
     make_console().print(f"{folder.resolve()} is trusted.", soft_wrap=True)

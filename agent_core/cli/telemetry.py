@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from agent_core.telemetry.hub.hub_client import HubClient, Outcome, shown_url
 from agent_core.telemetry.hub.losses import read_losses
 from agent_core.telemetry.hub.shipper import losses_path
 from agent_core.telemetry.screen import say, standard_output
+from agent_core.variables import variables
 
 
 def export_events(
@@ -25,7 +25,7 @@ def export_events(
     try:
         with output.open("wb") if output is not None else nullcontext(standard_output()) as out:
             now_ns = SystemClock().wall_ns()
-            states = state_dir(os.environ)
+            states = state_dir(variables())
             done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)
     except OSError as error:
         raise UsageError(f"cannot write {output or 'to standard output'}: {error.strerror}") from None
@@ -36,7 +36,7 @@ def export_events(
 def join_hub(url: str) -> None:
     if not url.startswith(("http://", "https://")):
         raise UsageError(f"{url[:100]!r} is no URL", hint="loopline hub join https://hub.example < token-file")
-    env = os.environ
+    env = variables()
     keys = Keys(env)
     keys.set("hub", read_secret(f"token of {url}"), url)
     keep_setting(env, "hub.url", url.rstrip("/"))
@@ -44,7 +44,7 @@ def join_hub(url: str) -> None:
 
 
 def leave_hub() -> None:
-    env = os.environ
+    env = variables()
     keep_setting(env, "hub.url", None)
     Keys(env).remove("hub")
     make_console().print("Nothing is pushed any more.")
@@ -52,7 +52,7 @@ def leave_hub() -> None:
 
 def hub_state() -> int:
     """0 if the hub takes our token, 1 if not, 2 if none is joined."""
-    env = os.environ
+    env = variables()
     url = load(env=env).settings.hub_url
     token = Keys(env).get("hub", url) if url else None
     console = make_console()

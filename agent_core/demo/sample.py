@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import shutil
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 
 from agent_core import launch
 from agent_core.errors import UsageError
+from agent_core.variables import variables
 
 SAMPLE = Path(__file__).with_name("sample")
 TASK = "make the tests pass"
@@ -42,7 +42,7 @@ async def run_tests(folder: Path) -> Verdict:
     """Run the tests of a copy with unittest, in a process of their own."""
     process = await launch.start(
         launch.own_python("-B", "-m", "unittest", "discover"),
-        environment=launch.own_environment(os.environ),
+        environment=launch.own_environment(variables()),
         cwd=folder,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

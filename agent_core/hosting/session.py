@@ -55,6 +55,7 @@ from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
 from agent_core.turns.events import Notice, Observer, SessionOpened, nobody_looks
+from agent_core.variables import variables
 
 NO_SANDBOX = "no sandbox holds here: commands can do what you can do, and nothing asks"
 
@@ -80,7 +81,7 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     remote_turns: bool = True
     use_venv: bool = False
     python: str | None = None
-    env: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
+    env: Mapping[str, str] = msgspec.field(default_factory=variables)
 
 
 class Hosted(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,7 +147,7 @@ async def host_session(
         trusted = str(roots[0]) in settings.trusted
         place = Place(
             roots=lambda: workspace.roots,
-            environment=command_environment(options.env, trusted=trusted),
+            environment=command_environment(options.env, trusted=trusted, named=settings.environment),
             user_environment=options.env,
             tell=_warner(observers),
         )
@@ -158,6 +159,7 @@ async def host_session(
             trusted=trusted,
             use_venv=options.use_venv,
             environment=options.env,
+            named_variables=settings.environment,
             diagnostics=diagnostics,
             sandbox=_sandbox(settings, found, workspace, options.env),
             source=Servers(servers, place) if servers else None,

@@ -52,7 +52,7 @@ def telemetry(
             from agent_core.telemetry.export.otel import OtelOptions, open_otel
 
             try:
-                otel = open_otel(OtelOptions(version=__version__))
+                otel = open_otel(OtelOptions(version=__version__, environment=env))
             except ConfigError as error:
                 warn(f"{OTEL_VARIABLE} is set, but {error.message} ({error.hint})")
             else:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from agent_core.errors import ToolError
 from agent_core.tools.checks.checks import ChecksTool
@@ -22,6 +21,7 @@ from agent_core.tools.sandbox.sandbox import Sandbox
 from agent_core.tools.search.search import SearchTool
 from agent_core.tools.toolbox import Closing, Source, Toolbox
 from agent_core.tools.workspace.workspace import Workspace
+from agent_core.variables import variables
 
 
 def standard_toolbox(
@@ -31,7 +31,7 @@ def standard_toolbox(
     trusted: bool = False,
     use_venv: bool = False,
     environment: Mapping[str, str] | None = None,
-    keep_variables: frozenset[str] = frozenset(),
+    named_variables: Sequence[str] = (),
     diagnostics: DiagnosticSource | None = None,
     background: bool = False,
     sandbox: Sandbox | None = None,
@@ -41,12 +41,12 @@ def standard_toolbox(
 
     `python`: the setting of that name; None: it is looked for. `trusted`: the folder may configure git's hooks and its
     virtual environment is used; `use_venv`: the latter alone (`loopline run -w`). `environment` None: this process's.
-    `keep_variables`: names that commands see although they look like secrets. `background`: `shell` may leave commands
+    `named_variables`: variables that commands get beside those of the list. `background`: `shell` may leave commands
     running, and a tool `process` reads, feeds and stops them. `sandbox` confines commands; None: they are not. `source`
     has tools of other programs.
     """
-    base = os.environ if environment is None else environment
-    commands = command_environment(base, trusted=trusted, keep=keep_variables)
+    base = variables() if environment is None else environment
+    commands = command_environment(base, trusted=trusted, named=named_variables)
     commands.update(_python_of(workspace, python, commands, use_venv=trusted or use_venv))
     processes = Processes(sandbox)
     own = Processes()

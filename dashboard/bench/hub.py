@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from agent_core import launch
 from agent_core.bench.figures import Figure
 from agent_core.errors import StateError
+from agent_core.variables import variables
 from dashboard.bench.crowd import Result, run_load
 
 AGENTS, STREAMS, SECONDS = 1_000, 50, 30.0
@@ -57,7 +57,7 @@ async def hub_process(folder: Path) -> AsyncIterator[dict[str, Any]]:
     ready = folder / "web.ready"
     process = await launch.start(
         launch.own_module("agent_core", "web", "--port", "0", "--ready-file", str(ready)),
-        environment=launch.own_environment(os.environ, XDG_STATE_HOME=str(folder)),
+        environment=launch.own_environment(variables(), XDG_STATE_HOME=str(folder)),
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:

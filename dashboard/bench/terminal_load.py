@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -19,6 +18,7 @@ import msgspec
 from agent_core import launch
 from agent_core.bench.process_cost import rss_bytes
 from agent_core.collector import calm_collector
+from agent_core.variables import variables
 from dashboard.feed import EventFeed, JournalFollower
 from dashboard.tui.app import Dashboard
 
@@ -51,7 +51,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
         watching = asyncio.create_task(_watch(own, wall))
         writer = await launch.start(
             launch.own_module("dashboard.bench.journal_writer", str(state_dir), str(rate), str(seconds)),
-            environment=launch.own_environment(os.environ),
+            environment=launch.own_environment(variables()),
             stdout=asyncio.subprocess.PIPE,
         )
         cpu, started = time.process_time(), time.monotonic()
@@ -144,7 +144,7 @@ async def measure_apart(kind: type[Measured], name: str, state_dir: Path, **opti
     told = msgspec.json.encode(options).decode()
     process = await launch.start(
         launch.own_module("dashboard.bench.terminal_load", name, str(state_dir), told),
-        environment=launch.own_environment(os.environ, TEXTUAL_ANIMATIONS="none"),
+        environment=launch.own_environment(variables(), TEXTUAL_ANIMATIONS="none"),
         stdout=asyncio.subprocess.PIPE,
     )
     output, _ = await process.communicate()

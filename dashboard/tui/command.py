@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import partial
@@ -14,6 +13,7 @@ from agent_core.config import load, runtime_dir, state_dir
 from agent_core.errors import UsageError
 from agent_core.telemetry.rollup.figures import Targets
 from agent_core.telemetry.rollup.prices import LIST_PRICES
+from agent_core.variables import variables
 from dashboard.feed import EventFeed, JournalFollower, Replay
 from dashboard.state.fold import State
 
@@ -33,7 +33,7 @@ def tui_command(*, replay: Path | None, speed: float, hub: str | None) -> int:
     if not 0 <= speed <= 10_000:
         raise UsageError(f"--speed is from 0 (at once) to 10000, not {speed:g}")
     open_feed, source = feed_of(replay=replay, speed=speed, hub=hub, clock=SystemClock())
-    control = None if replay is not None or hub is not None else ControlLink(runtime_dir(os.environ))
+    control = None if replay is not None or hub is not None else ControlLink(runtime_dir(variables()))
     settings = load().settings
     prices = LIST_PRICES.with_prices(LIST_PRICES.date, settings.prices, "settings")
     new_state = partial(State, prices=prices, targets=Targets(**settings.targets), max_turns=MAX_TURNS)
@@ -52,8 +52,8 @@ def feed_of(
     if hub is not None:
         from dashboard.tui.hub_feed import open_hub
 
-        return open_hub(hub, os.environ, clock), "hub"
-    folder = state_dir(os.environ)
+        return open_hub(hub, variables(), clock), "hub"
+    folder = state_dir(variables())
     return (lambda days: JournalFollower(folder, since=since(clock.wall_ns(), days), clock=clock)), "live"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from agent_core.clock import SystemClock
 from agent_core.config import state_dir
 from agent_core.telemetry.log_lines import handler_to_stderr
 from agent_core.telemetry.screen import put, say
+from agent_core.variables import variables
 from dashboard.hub.people import auth
 from dashboard.hub.store.port import store_folder
 from dashboard.hub.store.sqlite_people import SqlitePeople
@@ -36,7 +36,7 @@ def web_command(
     Raises ConfigError (options, address, no token for an address that others reach), StateError and StoreError.
     """
     _log_to_stderr()
-    state = state_dir(os.environ)
+    state = state_dir(variables())
     options = WebOptions(
         host=host, port=port, public_url=public_url, folder=store_folder(store, state), state_dir=state,
         ready_file=ready_file, version=__version__,
@@ -92,7 +92,7 @@ def token_revoke(name: str, *, store: str | None = None) -> int:
 
 
 def _people(store: str | None) -> SqlitePeople:
-    return SqlitePeople(store_folder(store, state_dir(os.environ)))
+    return SqlitePeople(store_folder(store, state_dir(variables())))
 
 
 def _log_to_stderr() -> None:

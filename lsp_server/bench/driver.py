@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from agent_core import launch
+from agent_core.variables import variables
 from lsp_server.bench.server import Seen
 
 WAIT_S = 60.0
@@ -72,7 +72,7 @@ class Driven:
 async def driven(root: Path, home: Path) -> AsyncIterator[Driven]:
     """A server with the folder `root` open, and homes of its own below `home`."""
     home.mkdir(parents=True, exist_ok=True)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("LOOPLINE_", "XDG_"))}
+    kept = {key: value for key, value in variables().items() if not key.startswith(("LOOPLINE_", "XDG_"))}
     homes = {f"XDG_{name}": str(home / name) for name in ("CONFIG_HOME", "STATE_HOME", "RUNTIME_DIR")}
     process = await launch.start(
         launch.own_module("lsp_server.bench.server", str(home / "report")),

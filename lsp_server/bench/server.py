@@ -7,7 +7,6 @@ SIGUSR2: it costs some CPU time itself, which a server at rest does not.
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 import sys
 import time
@@ -18,6 +17,7 @@ import msgspec
 from agent_core.bench.process_cost import rss_bytes
 from agent_core.clock import SystemClock
 from agent_core.collector import calm_collector
+from agent_core.variables import variables
 from lsp_server.process import Process
 from lsp_server.transport.stdio import serve_stdio
 
@@ -60,7 +60,7 @@ class Watch:
 async def serve(report: Path) -> None:
     """Until the client exits."""
     calm_collector()
-    process, watch = Process(dict(os.environ), SystemClock()), Watch(report)
+    process, watch = Process(variables(), SystemClock()), Watch(report)
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, watch.tell)
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, watch.begin)
     await serve_stdio(process)

@@ -38,6 +38,7 @@ OTHERS: dict[str, str] = {
     "agent_core/runtime/embedded.py": "a private folder",
     "agent_core/salvage.py": "state",
     "agent_core/telemetry/": "state",
+    "agent_core/variables.py": "/proc/self",
     "agent_core/wire/": "our own",
     "lsp_server/bench/": "benchmarks' own",
     "lsp_server/command.py": "ready file and logs",

@@ -10,6 +10,7 @@ import importlib
 import logging
 import threading
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -36,7 +37,8 @@ class OtelOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`endpoint` is the collector's base URL; None: what the standard variables say (`OTEL_EXPORTER_OTLP_ENDPOINT`,
     else http://localhost:4318). `provider` is `gen_ai.provider.name`, `server` (host, port) of the service.
     `models` are label values beside those with a list price; any other model is `other` in metrics. `interval_s`:
-    pause between metric exports. `timeout_s`: how long one export may take, repetitions included.
+    pause between metric exports. `timeout_s`: how long one export may take, repetitions included. `environment` has
+    the standard variables for headers, which hold keys and are therefore not in this process's own.
     """
 
     endpoint: str | None = None
@@ -47,6 +49,7 @@ class OtelOptions(msgspec.Struct, frozen=True, kw_only=True):
     interval_s: float = 15.0
     timeout_s: float = 10.0
     version: str = ""
+    environment: Mapping[str, str] = msgspec.field(default_factory=dict)
 
 
 class OtelSink:
@@ -114,17 +117,29 @@ def open_otel(options: OtelOptions, prices: PriceTable = LIST_PRICES) -> OtelSin
         metrics_view = importlib.import_module("opentelemetry.sdk.metrics.view")
         http_traces = importlib.import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
         http_metrics = importlib.import_module("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+        parsing = importlib.import_module("opentelemetry.util.re")
     except ImportError as error:
         raise ConfigError(
             "otel", "", "the OpenTelemetry packages", got=f"no module {error.name}", hint="pip install 'loopline[otel]'"
         ) from error
     resource = sdk_resources.Resource.create({"service.name": options.agent_name, "service.version": options.version})
     base = None if options.endpoint is None else options.endpoint.rstrip("/")
-    spans = http_traces.OTLPSpanExporter(endpoint=base and f"{base}/v1/traces", timeout=options.timeout_s)
+
+    def headers(kind: str) -> dict[str, str] | None:
+        # The specification: those of one kind are in place of those of all.
+        env = options.environment
+        text = env.get(f"OTEL_EXPORTER_OTLP_{kind}_HEADERS") or env.get("OTEL_EXPORTER_OTLP_HEADERS", "")
+        return parsing.parse_env_headers(text, liberal=True) if text else None
+
+    spans = http_traces.OTLPSpanExporter(
+        endpoint=base and f"{base}/v1/traces", headers=headers("TRACES"), timeout=options.timeout_s
+    )
     tracer_provider = sdk_trace.TracerProvider(resource=resource, shutdown_on_exit=False)
     tracer_provider.add_span_processor(trace_export.BatchSpanProcessor(spans))
     reader = metrics_export.PeriodicExportingMetricReader(
-        http_metrics.OTLPMetricExporter(endpoint=base and f"{base}/v1/metrics", timeout=options.timeout_s),
+        http_metrics.OTLPMetricExporter(
+            endpoint=base and f"{base}/v1/metrics", headers=headers("METRICS"), timeout=options.timeout_s
+        ),
         export_interval_millis=options.interval_s * 1000,
     )
     views = [

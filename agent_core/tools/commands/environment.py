@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from agent_core import launch
 from agent_core.errors import ToolError
-from agent_core.tools.workspace.secret_names import without_secrets
+from agent_core.tools.commands.passed import passed
 
 _STEADY = {
     "PAGER": "cat",
@@ -48,11 +48,10 @@ class Interpreter(msgspec.Struct, frozen=True):
         return f"{self.path} ({found.get(self.rule, f'from {self.rule}')})"
 
 
-def command_environment(
-    base: Mapping[str, str], *, trusted: bool, keep: frozenset[str] = frozenset()
-) -> dict[str, str]:
-    """`base` for a command of the agent: no secrets but those in `keep`, no pager, no colours, no prompts."""
-    found = {**without_secrets(base, keep), **_STEADY}
+def command_environment(base: Mapping[str, str], *, trusted: bool, named: Sequence[str] = ()) -> dict[str, str]:
+    """What a command of the agent gets: of `base` what passes by the list or was `named` by the user (the setting
+    `environment`), no pager, no colours, no prompts."""
+    found = {**passed(base, named), **_STEADY}
     return found if trusted else with_git_settings(found, _UNTRUSTED_GIT)
 
 

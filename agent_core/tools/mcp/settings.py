@@ -28,9 +28,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     cwd: str | None = None
     """Where it runs; None: the user's home."""
     env: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Variables for it. Of the user's own it gets those that do not look like secrets."""
+    """Variables for it. Of the user's own it gets what commands get."""
     pass_env: tuple[str, ...] = ()
-    """Names of the user's variables that it gets although they look like secrets."""
+    """Names of the user's variables that it gets beside these, keys too."""
     url: str | None = None
     """Address of its streamable HTTP endpoint."""
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)

@@ -34,6 +34,7 @@ from agent_core.tools.sandbox.paths import hidden_places, reduced
 from agent_core.tools.workspace import git_places
 from agent_core.tools.workspace.guarded import GIT
 from agent_core.tools.workspace.workspace import Workspace
+from agent_core.variables import variables
 
 Kind = Literal["bubblewrap", "landlock", "sandbox-exec", "none"]
 
@@ -83,7 +84,7 @@ def _find(path: str, outside: tuple[str, ...]) -> Found:
 def _works(argv: Sequence[str]) -> bool:
     nowhere = subprocess.DEVNULL
     try:
-        process = launch.popen(argv, environment=launch.own_environment(os.environ), stdout=nowhere, stderr=nowhere)
+        process = launch.popen(argv, environment=launch.own_environment(variables()), stdout=nowhere, stderr=nowhere)
     except OSError:
         return False
     try:

@@ -1,10 +1,9 @@
-"""Which files and variables hold keys, by their names alone. Pure."""
+"""Which files hold keys, by their names alone. Pure."""
 
 from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping
 
 _SECRET_NAMES = (
     *(".env", ".env.*", "*.env", ".envrc", ".netrc", "_netrc", ".pgpass", ".pypirc", ".npmrc"),
@@ -14,12 +13,6 @@ _SECRET_NAMES = (
 )
 _SECRET_FOLDERS = frozenset({".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker"})
 _OPEN_NAMES = ("*.example", "*.sample", "*.template", "*.dist", "*.defaults", "*.pub")
-
-_SECRET_VARIABLE = re.compile(
-    r"(?:^|_)(?:API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET(?:_?KEY)?|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?)(?:_|$)|"
-    r"^LOOPLINE_.*KEY$",
-    re.IGNORECASE,
-)
 
 
 class SecretRules:
@@ -38,11 +31,6 @@ class SecretRules:
         return secret and not any(
             fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(relative, pattern) for pattern in self.allowed
         )
-
-
-def without_secrets(environment: Mapping[str, str], keep: frozenset[str] = frozenset()) -> dict[str, str]:
-    """`environment` without variables whose names say that they hold a key, but for those in `keep`."""
-    return {name: value for name, value in environment.items() if name in keep or not _SECRET_VARIABLE.search(name)}
 
 
 _SECRET = re.compile("|".join(fnmatch.translate(pattern) for pattern in _SECRET_NAMES))

@@ -7,7 +7,6 @@ memory; here that ends a trial and not the service. Its second load is quick, si
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import resource
 import signal
@@ -22,6 +21,7 @@ from agent_core import launch
 from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.host import load
 from agent_core.responses_server.engines.llama.settings import LlamaSettings
+from agent_core.variables import variables
 
 TIMEOUT_S: Final = 60.0
 BYTES_PER_S: Final = 20e6
@@ -42,7 +42,7 @@ async def try_out(path: Path, settings: LlamaSettings, context: int) -> None:
     """Load the model and sample one token, elsewhere. Raises EngineError `engine_unavailable` with the cause."""
     process = await launch.start(
         launch.own_module(__name__),
-        environment=launch.own_environment(os.environ, GGML_NO_BACKTRACE="1"),
+        environment=launch.own_environment(variables(), GGML_NO_BACKTRACE="1"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,

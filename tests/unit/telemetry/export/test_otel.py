@@ -63,6 +63,7 @@ class Receiver(ThreadingHTTPServer):
         self.spans: list[Any] = []
         self.metrics: dict[str, Any] = {}
         self.scopes: set[tuple[str, str]] = set()
+        self.keys: dict[str, str | None] = {}
         super().__init__(("127.0.0.1", 0), Handler)
 
     def take(self, path: str, body: bytes) -> None:
@@ -98,6 +99,7 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.headers.get("Content-Encoding") == "gzip":
             body = gzip.decompress(body)
+        self.server.keys[self.path] = self.headers["x-key"]
         self.server.take(self.path, body)
         self.send_response(200)
         self.send_header("Content-Length", "0")
@@ -153,6 +155,14 @@ def a_turn(scene: Scene) -> None:
     scene.complete(call, 60, 20.0, ttft_ms=30.0, input_tokens=500, cached_tokens=0, output_tokens=20)
     scene.finish_turn()
     scene.emit(ev.ConnectionClosed(connection="conn_1", age_s=125.0))
+
+
+def test_headers_come_from_what_is_no_more_in_the_environment(receiver: Receiver) -> None:
+    kept = {"OTEL_EXPORTER_OTLP_HEADERS": "x-key=one%202", "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "x-key=two"}
+    sink = sink_to(receiver, environment=kept)
+    a_turn(Scene(sink))
+    sink.close(20)
+    assert receiver.keys == {"/v1/traces": "one 2", "/v1/metrics": "two"}
 
 
 def test_metrics_carry_the_names_and_units_of_the_conventions(receiver: Receiver) -> None:

@@ -91,22 +91,41 @@ def test_a_real_environment_works(tmp_path: Path) -> None:
     assert found.path == str(tmp_path / ".venv" / "bin" / "python")
 
 
-def test_commands_see_no_secrets_but_those_allowed() -> None:
-    base = {"OPENAI_API_KEY": "1", "NPM_TOKEN": "2", "HOME": "/h", "LOOPLINE_UPSTREAM_KEY": "3"}
-    found = command_environment(base, trusted=True, keep=frozenset({"NPM_TOKEN"}))
-    assert {name: found.get(name) for name in base} == {
-        "OPENAI_API_KEY": None,
-        "NPM_TOKEN": "2",
-        "HOME": "/h",
-        "LOOPLINE_UPSTREAM_KEY": None,
-    }
+PASS = {
+    "PATH": "/usr/bin", "HOME": "/h", "LC_ALL": "C", "VIRTUAL_ENV": "/v", "PYTHONPATH": "src", "GOPATH": "/go",
+    "CARGO_HOME": "/c", "JAVA_HOME": "/j", "NODE_ENV": "test", "npm_config_cache": "/n", "XDG_DATA_HOME": "/d",
+    "https_proxy": "http://proxy:3128", "GIT_AUTHOR_NAME": "me", "CFLAGS": "-O2", "DOTNET_ROOT": "/net",
+}  # fmt: skip
+STAY_OUT = {
+    "OPENAI_API_KEY": "1", "NPM_TOKEN": "2", "LOOPLINE_UPSTREAM_KEY": "3", "LOOPLINE_API_KEYS": "a=4",
+    "PGPASSWORD": "5", "CARGO_REGISTRY_TOKEN": "6", "CARGO_REGISTRIES_X_TOKEN": "7", "NODE_AUTH_TOKEN": "8",
+    "UV_INDEX_X_PASSWORD": "9",
+    "npm_config_//registry.npmjs.org/:_authToken": "10", "BUNDLE_GITHUB__COM": "me:11", "DENO_AUTH_TOKENS": "12@x",
+    "YARN_NPM_AUTH_IDENT": "me:13", "HTTPS_PROXY": "http://me:14@proxy:3128", "PIP_INDEX_URL": "https://me:15@pypi.local",
+    "GOOGLE_APPLICATION_CREDENTIALS": "/16", "AWS_PROFILE": "17", "DATABASE_URL": "postgres://me@db/18", "MYAPP": "19",
+    "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "http.extraHeader", "GIT_CONFIG_VALUE_0": "Authorization: 20",
+    "GIT_SSH_COMMAND": "ssh -i 21", "NIX_CONFIG": "access-tokens = 22", "DISPLAY": ":0", "COMPOSER_AUTH": "{}",
+    "OTEL_EXPORTER_OTLP_HEADERS": "authorization=23", "HF_TOKEN": "24", "GITHUB_TOKEN": "25",
+}  # fmt: skip
+
+
+def test_what_commands_get_is_a_list() -> None:
+    """Whatever the user's environment has beside, under any name, stays out."""
+    found = command_environment({**PASS, **STAY_OUT}, trusted=True)
+    assert {name: found.get(name) for name in PASS} == PASS
+    assert not STAY_OUT.keys() & found.keys()
     assert found["PYTHONDONTWRITEBYTECODE"] == "1"
-    assert "GIT_CONFIG_COUNT" not in found
+
+
+def test_the_user_names_more_of_it() -> None:
+    found = command_environment({**PASS, **STAY_OUT}, trusted=True, named=("DATABASE_URL", "MY*", "NPM_TOKEN"))
+    assert STAY_OUT.keys() & found.keys() == {"DATABASE_URL", "MYAPP", "NPM_TOKEN"}
 
 
 def test_git_settings_of_the_user_stay_beside_ours() -> None:
     base = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b", "GIT_CONFIG_VALUE_0": "c"}
-    found = command_environment(base, trusted=False)
+    assert "GIT_CONFIG_COUNT" not in command_environment(base, trusted=True)
+    found = command_environment(base, trusted=False, named=("GIT_CONFIG_*",))
     assert (found["GIT_CONFIG_COUNT"], found["GIT_CONFIG_KEY_0"], found["GIT_CONFIG_KEY_1"]) == (
         "3",
         "a.b",

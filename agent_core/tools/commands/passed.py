@@ -1,0 +1,71 @@
+"""Which of the user's variables commands of the agent get: a list of what passes, everything else stays out. Pure.
+
+A name is passed because a tool that people use for work on code reads it to find its parts, its caches or the way to
+the network. Names that say that they hold a key, and values with a password in an address, pass only where the user
+named them in the setting `environment`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+
+from agent_core.variables import holds_key
+
+PASSED: Mapping[str, str] = {
+    "the system": "PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ TERM COLORTERM TMPDIR TMP TEMP EDITOR VISUAL "
+    "XDG_*_HOME XDG_*_DIRS XDG_RUNTIME_DIR SOURCE_DATE_EPOCH CI MANPATH INFOPATH SYSTEMROOT",
+    "the network": "HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY FTP_PROXY http_proxy https_proxy all_proxy no_proxy "
+    "ftp_proxy SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO AWS_CA_BUNDLE",
+    "git": "GIT_AUTHOR_* GIT_COMMITTER_* GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_CONFIG_NOSYSTEM GIT_EXEC_PATH "
+    "GIT_TEMPLATE_DIR GIT_CEILING_DIRECTORIES EMAIL",
+    "Python": "VIRTUAL_ENV PYTHON* PYENV_* CONDA_EXE CONDA_PREFIX CONDA_DEFAULT_ENV MAMBA_* PIP_* PIPENV_* PIPX_* "
+    "POETRY_* UV_* HATCH_* PDM_* PYTEST_* TOX_* NOX_* COVERAGE_* MYPYPATH MYPY_CACHE_DIR RUFF_CACHE_DIR IPYTHONDIR "
+    "JUPYTER_* MPLBACKEND DJANGO_SETTINGS_MODULE FLASK_APP HYPOTHESIS_* LOOPLINE_PYTHON",
+    "JavaScript": "NODE NODE_ENV NODE_PATH NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_VERSION NVM_* FNM_* VOLTA_HOME "
+    "N_PREFIX NODENV_* npm_config_cache npm_config_prefix npm_config_registry NPM_CONFIG_CACHE NPM_CONFIG_PREFIX "
+    "NPM_CONFIG_REGISTRY NPM_CONFIG_USERCONFIG npm_config_userconfig npm_config_offline npm_config_prefer_offline "
+    "NPM_CONFIG_OFFLINE NPM_CONFIG_PREFER_OFFLINE YARN_CACHE_FOLDER PNPM_HOME COREPACK_* BUN_INSTALL DENO_DIR "
+    "DENO_INSTALL PLAYWRIGHT_BROWSERS_PATH PUPPETEER_* CHROME_* CYPRESS_CACHE_FOLDER",
+    "Go": "GOPATH GOROOT GOBIN GOCACHE GOMODCACHE GOFLAGS GOPROXY GOPRIVATE GONOPROXY GONOSUMDB GONOSUMCHECK GOSUMDB "
+    "GOTOOLCHAIN GOWORK GOENV GOOS GOARCH GOARM GOAMD64 GO111MODULE GOEXPERIMENT GOTMPDIR GOMAXPROCS GODEBUG GOGC "
+    "GOMEMLIMIT GORACE GOLANGCI_LINT_CACHE CGO_*",
+    "Rust": "CARGO_* RUSTUP_* RUSTC RUSTC_* RUSTDOC RUSTFLAGS RUSTDOCFLAGS RUST_* SCCACHE_DIR",
+    "Java": "JAVA_HOME JDK_HOME JRE_HOME JAVA_OPTS JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS CLASSPATH MAVEN_HOME MAVEN_OPTS "
+    "MAVEN_ARGS M2_HOME M2 GRADLE_HOME GRADLE_USER_HOME GRADLE_OPTS ANT_HOME ANT_OPTS SBT_OPTS SBT_HOME KOTLIN_HOME "
+    "SCALA_HOME SDKMAN_DIR ANDROID_HOME ANDROID_SDK_ROOT ANDROID_NDK_HOME ANDROID_NDK_ROOT",
+    "C and C++": "CC CXX CPP LD AR NM RANLIB STRIP OBJCOPY CFLAGS CXXFLAGS CPPFLAGS LDFLAGS LDLIBS LIBRARY_PATH "
+    "LD_LIBRARY_PATH DYLD_LIBRARY_PATH DYLD_FALLBACK_LIBRARY_PATH CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH PKG_CONFIG "
+    "PKG_CONFIG_PATH PKG_CONFIG_LIBDIR CMAKE_* MAKEFLAGS MAKE NINJA_STATUS MESON_* CCACHE_* VCPKG_ROOT CONAN_HOME "
+    "CONAN_USER_HOME ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LSAN_OPTIONS MSAN_OPTIONS LLVM_* CLANG_*",
+    "Ruby, PHP, Perl, Lua": "GEM_HOME GEM_PATH RUBYLIB RUBYOPT RUBY_VERSION BUNDLE_PATH BUNDLE_GEMFILE BUNDLE_WITHOUT "
+    "BUNDLE_JOBS RBENV_* RVM_PATH rvm_path RAILS_ENV RACK_ENV COMPOSER_HOME COMPOSER_CACHE_DIR PHPRC PHP_INI_SCAN_DIR "
+    "PERL5LIB PERL5OPT PERL_LOCAL_LIB_ROOT PERL_MB_OPT PERL_MM_OPT PLENV_* LUA_PATH LUA_CPATH LUA_INIT",
+    "other languages": "DOTNET_* NUGET_PACKAGES MSBUILD* JULIA_* R_HOME R_LIBS R_LIBS_USER R_LIBS_SITE R_ENVIRON "
+    "GHCUP_* STACK_ROOT CABAL_DIR CABAL_CONFIG OPAMROOT OPAMSWITCH OPAM_SWITCH_PREFIX OCAMLPATH CAML_LD_LIBRARY_PATH "
+    "ERL_LIBS ERL_AFLAGS ERL_FLAGS MIX_ENV MIX_HOME MIX_ARCHIVES HEX_HOME REBAR_CACHE_DIR ELIXIR_ERL_OPTIONS PUB_CACHE "
+    "FLUTTER_ROOT SWIFT_* TOOLCHAINS DEVELOPER_DIR SDKROOT MACOSX_DEPLOYMENT_TARGET ZIG_* NIMBLE_DIR",
+    "tools that choose versions": "ASDF_* MISE_* NIX_PATH NIX_PROFILES NIX_SSL_CERT_FILE IN_NIX_SHELL GUIX_PROFILE "
+    "GUIX_ENVIRONMENT HOMEBREW_PREFIX HOMEBREW_CELLAR HOMEBREW_REPOSITORY BAZEL* BAZELISK_HOME",
+    "processors": "OMP_* MKL_* OPENBLAS_* NUMEXPR_* CUDA_* HIP_* ROCR_* ROCM_* VK_* TF_* XLA_* JAX_* TORCH_* "
+    "PYTORCH_* HF_HOME HF_HUB_OFFLINE TRANSFORMERS_* TOKENIZERS_PARALLELISM",
+}
+"""By what they are for; `*` stands for any letters."""
+
+_NAMES = [name for group in PASSED.values() for name in group.split()]
+_EXACT = frozenset(name for name in _NAMES if "*" not in name)
+_PATTERNS = re.compile("|".join(fnmatch.translate(name) for name in _NAMES if "*" in name))
+_PASSWORD = re.compile(r"://[^/\s@]*:[^/\s@]+@")
+"""A password in an address, as of a proxy or an index of packages."""
+
+
+def passed(environment: Mapping[str, str], named: Sequence[str] = ()) -> dict[str, str]:
+    """What of `environment` commands get. `named`: further names by the user, with `*`; these pass, whatever they
+    hold."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if any(fnmatch.fnmatchcase(name, each) for each in named)
+        or ((name in _EXACT or _PATTERNS.match(name)) and not holds_key(name) and not _PASSWORD.search(value))
+    }
