@@ -36,6 +36,11 @@ class SystemClock:
         await asyncio.sleep(delay_s)
 
 
+def utc_now() -> datetime:
+    """The wall clock, aware; for dates that peers name."""
+    return datetime.now(UTC)
+
+
 def new_id(prefix: str) -> str:
     """A fresh id: `prefix`, an underscore and 96 random bits in hex (`resp_3f…`)."""
     return f"{prefix}_{secrets.token_hex(12)}"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from agent_core.clock import utc_now
 from agent_core.errors import LooplineError, Retry, ServiceError
 from agent_core.model.port import (
     CallItem,
@@ -196,13 +197,13 @@ class Reply:
 
     def _end(self, event: wire.ServerEvent, data: bytes) -> None:
         if isinstance(event, wire.ErrorEvent):
-            self.failure = to_exception(event)
+            self.failure = to_exception(event, utc_now())
             return
         self.usage = _usage(data)
         if isinstance(event, wire.ResponseFailed):
             error = event.response.error
             self.failure = (
-                to_exception(error)
+                to_exception(error, utc_now())
                 if error is not None
                 else ServiceError("the response failed without a reason", code="server_error", retry=Retry.BACKOFF)
             )

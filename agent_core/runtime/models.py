@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
-import msgspec
-
 from agent_core.errors import AuthError, ServiceUnreachable
+from agent_core.runtime.model_list import ModelEntry, read_models
 from agent_core.transport.urls import is_loopback, models_url
 
 TIMEOUT_S = 10.0
-MAX_BYTES = 4 << 20
+MAX_BYTES = 32 << 20
+"""Gateways list thousands of models, each with prices and descriptions."""
 KEY_HINT = "`loopline auth set openai --base-url URL` keeps one for a service; it goes to no other"
-
-
-class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """`capabilities` is None where the service does not say; that says nothing against the model."""
-
-    id: str
-    capabilities: dict[str, bool] | None = None
-
-
-class _Listing(msgspec.Struct):
-    data: list[dict[str, Any]]
 
 
 async def list_models(base_url: str, api_key: str | None, *, timeout_s: float = TIMEOUT_S) -> list[ModelEntry]:
@@ -32,7 +22,8 @@ async def list_models(base_url: str, api_key: str | None, *, timeout_s: float = 
 
 
 def _fetch(base_url: str, api_key: str | None, timeout_s: float) -> list[ModelEntry]:
-    from urllib import error, request  # slow to import, and most sessions never ask
+    from http.client import HTTPException  # these are slow to import, and most sessions never ask
+    from urllib import error, request
 
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     asked = request.Request(models_url(base_url), headers=headers)
@@ -40,19 +31,28 @@ def _fetch(base_url: str, api_key: str | None, timeout_s: float) -> list[ModelEn
     opener = request.build_opener(*([request.ProxyHandler({})] if is_loopback(base_url) else []), _stays())
     try:
         with opener.open(asked, timeout=timeout_s) as answer:
-            listing = msgspec.json.decode(answer.read(MAX_BYTES), type=_Listing)
+            data = answer.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB")
+        return read_models(data)
     except error.HTTPError as refused:
+        refused.close()
         if refused.code in (401, 403):
             raise AuthError("the service refused the key", hint=KEY_HINT) from None
         text = f"the service answers {refused.code} to /v1/models"
         raise ServiceUnreachable(text, hint="check base_url, or name the model") from None
-    except (OSError, ValueError, msgspec.DecodeError) as wrong:
-        reason = getattr(wrong, "reason", None) or type(wrong).__name__
-        raise ServiceUnreachable(
-            f"no list of models from {models_url(base_url).partition('?')[0]}: {reason}",
-            hint="check base_url and that the service runs, or name the model with --model NAME",
-        ) from None
-    return [_entry(found) for found in listing.data if isinstance(found.get("id"), str)]
+    except json.JSONDecodeError:
+        raise _no_list(base_url, "the answer is no JSON") from None
+    except (OSError, ValueError, HTTPException) as wrong:
+        said = str(wrong) if type(wrong) is ValueError else type(wrong).__name__
+        raise _no_list(base_url, getattr(wrong, "reason", None) or said) from None
+
+
+def _no_list(base_url: str, reason: object) -> ServiceUnreachable:
+    return ServiceUnreachable(
+        f"no list of models from {models_url(base_url).partition('?')[0]}: {reason}",
+        hint="check base_url and that the service runs, or name the model with --model NAME",
+    )
 
 
 def _stays() -> Any:
@@ -64,10 +64,3 @@ def _stays() -> Any:
             return None
 
     return Stays()
-
-
-def _entry(found: dict[str, Any]) -> ModelEntry:
-    stated = found.get("capabilities")
-    if not isinstance(stated, dict):
-        return ModelEntry(id=found["id"])
-    return ModelEntry(id=found["id"], capabilities={str(name): value is True for name, value in stated.items()})

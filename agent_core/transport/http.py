@@ -14,9 +14,10 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.request import getproxies
 
+from agent_core.clock import utc_now
 from agent_core.errors import AuthError, ConnectionLost, ProtocolError, ServiceError, ServiceUnreachable, WireError
 from agent_core.transport.urls import is_loopback, unreachable
-from agent_core.wire.errors import read_error_body, retry_after_s, to_exception
+from agent_core.wire.errors import read_error_body, to_exception
 from agent_core.wire.sse import SseDecoder
 
 if TYPE_CHECKING:
@@ -258,16 +259,14 @@ class Http:
         status = response.status_code
         event = read_error_body(body, status)
         headers = {name.lower(): value for name, value in response.headers.items()}
-        wait = retry_after_s(headers)
-        if wait is not None and event.error.headers is None:
-            event.error.headers = {"retry-after": str(wait)}
+        event.error.headers = headers | (event.error.headers or {})
         if status in (401, 403):
             return AuthError(f"the service refused the key (HTTP {status})", hint="check OPENAI_API_KEY")
         if not event.error.code and not event.error.type:
             event.error.code = f"http_{status}"
         if not event.error.message:
             event.error.message = f"the service answered with HTTP {status}"
-        error = to_exception(event)
+        error = to_exception(event, utc_now())
         if status == 404:
             error.hint = "check base_url and the model's name"
         return error

@@ -19,6 +19,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import DATA_OPCODES, Frame
 from websockets.protocol import Event
 
+from agent_core.clock import utc_now
 from agent_core.errors import (
     AuthError,
     ConfigError,
@@ -29,8 +30,8 @@ from agent_core.errors import (
     ServiceError,
     ServiceUnreachable,
 )
+from agent_core.pauses import pause_s
 from agent_core.transport.urls import is_loopback, unreachable
-from agent_core.wire.errors import retry_after_s
 
 MAX_FRAME_BYTES: Final = 16 * 1024 * 1024 - 1024
 """Largest frame we send. OpenAI closes with 1009 above 16 MiB; 16,777,000 bytes still pass
@@ -307,7 +308,9 @@ def _refused(refusal: ws_errors.InvalidStatus) -> AuthError | HandshakeRefused |
             code="rate_limit_exceeded" if status == 429 else "server_is_overloaded",
             status=status,
             retry=Retry.BACKOFF,
-            retry_after_s=retry_after_s({"retry-after": refusal.response.headers.get("Retry-After", "")}),
+            retry_after_s=pause_s(
+                {name.lower(): value for name, value in refusal.response.headers.raw_items()}, utc_now(), status=status
+            ),
         )
     return HandshakeRefused(f"the service refused the WebSocket (HTTP {status})", status=status)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Raw
 
@@ -11,6 +11,13 @@ from agent_core.wire.codec import plain, read
 from agent_core.wire.generated.events import ErrorEvent
 from agent_core.wire.generated.types import ErrorBody, Misalignment
 from agent_core.wire.head import Head, read_head
+
+_PAUSES: Final = {
+    "retry_after": "retry-after",
+    "retry_after_s": "retry-after",
+    "retry_after_seconds": "retry-after",
+    "retry_after_ms": "retry-after-ms",
+}
 
 
 def read_error(head: Head) -> ErrorEvent:
@@ -31,7 +38,8 @@ def read_error(head: Head) -> ErrorEvent:
             code=body.text("code") or head.text("code"),
             message=message,
             param=body.text("param"),
-            headers={**_headers(head.fields.get("headers")), **_headers(body.fields.get("headers"))} or None,
+            headers={**_headers(head.fields.get("headers")), **_headers(body.fields.get("headers")), **_pauses(body)}
+            or None,
             misalignment=_misalignment(inner),
         ),
         sequence_number=head.number("sequence_number"),
@@ -51,12 +59,34 @@ def _misalignment(body: Head) -> Misalignment | None:
         return None
 
 
-def _headers(raw: Raw | None) -> dict[str, str]:
-    """Header values as text; services send numbers too."""
+def _pauses(body: Head) -> dict[str, str]:
+    """The pause that a body asks for by itself, as headers: `retry_after` (seconds) and the like beside the message,
+    `RetryInfo` among Google's details, and the headers that OpenRouter passes on from whom it asked."""
+    found: dict[str, str] = {}
+    for name, header in _PAUSES.items():
+        if name in body.fields:
+            found |= _headers_of({header: _loose(body.fields[name])})
+    metadata = _loose(body.fields.get("metadata"))
+    details = _loose(body.fields.get("details"))
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict) and "retryDelay" in detail:
+            found |= _headers_of({"retry-after": detail["retryDelay"]})
+    return (_headers_of(metadata.get("headers")) if isinstance(metadata, dict) else {}) | found
+
+
+def _loose(raw: Raw | None) -> Any:
     try:
-        found: Any = None if raw is None else plain(raw)
+        return None if raw is None else plain(raw)
     except WireError:
-        return {}
+        return None
+
+
+def _headers(raw: Raw | None) -> dict[str, str]:
+    return _headers_of(_loose(raw))
+
+
+def _headers_of(found: Any) -> dict[str, str]:
+    """Header values as text; services send numbers too."""
     if not isinstance(found, dict):
         return {}
     return {name.lower(): str(value) for name, value in found.items() if isinstance(value, str | int | float)}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 from typing import NamedTuple
 
 from agent_core.errors import AuthError, Retry, ServiceError
+from agent_core.pauses import pause_s
 from agent_core.wire.error_forms import read_error
 from agent_core.wire.generated.events import ErrorEvent
 from agent_core.wire.generated.types import ErrorBody
@@ -118,10 +120,11 @@ def read_error_body(data: bytes | str, status: int) -> ErrorEvent:
     return event
 
 
-def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
+def to_exception(error: ErrorEvent | ResponseError, now: datetime | None = None) -> ServiceError | AuthError:
     """The exception for an `error` event or for the `error` of a failed response.
 
-    Its `code` is the wire's; without one the error's type, without that a guess from the status.
+    Its `code` is the wire's; without one the error's type, without that a guess from the status. `now` is for pauses
+    that are given as a date: see `pauses`.
     """
     if isinstance(error, ErrorEvent):
         status, headers = error.status, error.error.headers or {}
@@ -139,27 +142,21 @@ def to_exception(error: ErrorEvent | ResponseError) -> ServiceError | AuthError:
         status=status,
         param=body.param,
         retry=_retry_by_status(status) if rule is None else rule.retry,
-        retry_after_s=retry_after_s(headers),
+        retry_after_s=pause_s(headers, now, status=_status(status, code)),
     )
 
 
-def retry_headers(pause_s: float | None) -> dict[str, str] | None:
+def retry_headers(wait_s: float | None) -> dict[str, str] | None:
     """The headers that ask for a pause, None for none: whole seconds for everyone, milliseconds for who reads them."""
-    if pause_s is None:
+    if wait_s is None:
         return None
-    return {"retry-after": str(max(1, math.ceil(pause_s))), "retry-after-ms": str(max(1, math.ceil(pause_s * 1000)))}
+    return {"retry-after": str(max(1, math.ceil(wait_s))), "retry-after-ms": str(max(1, math.ceil(wait_s * 1000)))}
 
 
-def retry_after_s(headers: dict[str, str]) -> float | None:
-    """Seconds by `retry-after-ms` or `retry-after`; None without them, and for a date, which would need a clock."""
-    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            value = float(headers.get(name, ""))
-        except ValueError:
-            continue
-        if 0 <= value < float("inf"):
-            return value * unit
-    return None
+def _status(status: int | None, code: str) -> int | None:
+    """The status, or the one that the code stands for."""
+    rule = CODES.get(code)
+    return rule.status if status is None and rule is not None else status
 
 
 _CODE_BY_STATUS = {400: "invalid_request", 404: "not_found", 413: "message_too_large", 429: "rate_limit_exceeded"}

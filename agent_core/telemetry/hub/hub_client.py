@@ -9,8 +9,6 @@ from __future__ import annotations
 import gzip
 import importlib
 from collections.abc import Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from enum import Enum
 from ipaddress import ip_address
 from typing import Any
@@ -18,6 +16,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from agent_core.clock import utc_now
+from agent_core.pauses import pause_s
 from agent_core.telemetry.events import SCHEMA_VERSION
 
 TIMEOUT_S = 10.0
@@ -95,7 +95,9 @@ class HubClient:
                     data += chunk
                     if len(data) > _MAX_ANSWER:
                         break
-                return _answer(response.status_code, response.headers.get("retry-after"), data)
+                headers = {name.lower(): value for name, value in response.headers.items()}
+                pause = pause_s(headers, utc_now(), status=response.status_code)
+                return _answer(response.status_code, pause, data)
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             return Answer(Outcome.LATER, detail=f"{type(error).__name__}: {error}")
 
@@ -131,23 +133,7 @@ def is_exposed(hub_url: str) -> bool:
         return True
 
 
-def retry_after_s(value: str | None, now: datetime) -> float | None:
-    """Seconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds or a date); None if it says
-    nothing."""
-    if value is None:
-        return None
-    if value.strip().isdigit():
-        return float(value)
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    until = until.replace(tzinfo=UTC) if until.tzinfo is None else until
-    return max(0.0, (until - now).total_seconds())
-
-
-def _answer(status: int, retry_after: str | None, data: bytes) -> Answer:
-    pause_s = retry_after_s(retry_after, datetime.now(UTC))
+def _answer(status: int, pause: float | None, data: bytes) -> Answer:
     if status == 200:
         try:
             told = msgspec.json.decode(data, type=_Acked)
@@ -161,4 +147,4 @@ def _answer(status: int, retry_after: str | None, data: bytes) -> Answer:
     code = _code(data)
     if status in (400, 422) or (status == 409 and code == "sequence_jump"):
         return Answer(Outcome.REFUSED, detail=f"HTTP {status}{f' {code}' if code else ''}")
-    return Answer(Outcome.LATER, retry_after_s=pause_s, detail=f"HTTP {status}")
+    return Answer(Outcome.LATER, retry_after_s=pause, detail=f"HTTP {status}")

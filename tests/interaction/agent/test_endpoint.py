@@ -17,7 +17,7 @@ from agent_core.keys import Keys
 from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
 from agent_core.runtime.embedded import Embedded
 from agent_core.runtime.endpoint import Endpoint, choose, completed
-from agent_core.runtime.models import list_models
+from agent_core.runtime.models import MAX_BYTES, list_models
 from agent_core.transport.urls import websocket_url
 from agent_core.transport.websocket import WebSocket
 from tests.support.service import KEY, running_service
@@ -26,14 +26,24 @@ HOME = {"XDG_CONFIG_HOME": "/nonexistent", "XDG_STATE_HOME": "/nonexistent"}
 
 
 @asynccontextmanager
-async def listing(models: list[Any] | None, status: int = 200) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """A server that lists `models`, whatever it is asked; its base URL and the heads of the requests."""
+async def listing(
+    models: list[Any] | bytes | None, status: int = 200, said_bytes: int | None = None
+) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A server that lists `models`, whatever it is asked; its base URL and the heads of the requests. `said_bytes`: the
+    length that it states, None for the true one."""
     asked: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.append(await reader.readuntil(b"\r\n\r\n"))
-        body = b"<html>" if models is None else json.dumps({"object": "list", "data": models}).encode()
-        writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
+        body = (
+            b"<html>"
+            if models is None
+            else json.dumps({"object": "list", "data": models}).encode()
+            if isinstance(models, list)
+            else models
+        )
+        length = len(body) if said_bytes is None else said_bytes
+        writer.write(f"HTTP/1.1 {status} X\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n".encode() + body)
         await writer.drain()
         writer.close()
 
@@ -83,13 +93,48 @@ async def test_a_model_that_is_named_is_not_asked_for() -> None:
         (None, 200, ServiceUnreachable),
         (None, 404, ServiceUnreachable),
         (None, 401, AuthError),
-        ([{"name": "no id"}], 200, ConfigError),
+        ([{"object": "model"}, None, {"id": ""}], 200, ConfigError),
+        (b"", 200, ServiceUnreachable),
+        (b'{"error":{"message":"no"}}', 200, ServiceUnreachable),
+        (b"[" * 100_000, 200, ServiceUnreachable),
+        (b"\xff\xfe\x00", 200, ServiceUnreachable),
     ],
 )
 async def test_a_service_that_does_not_say_is_an_error(models: Any, status: int, error: type[Exception]) -> None:
     async with listing(models, status) as (url, _):
-        with pytest.raises(error):
+        with pytest.raises(error) as caught:
             await completed(choose(Settings(base_url=url), HOME))
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"models":[{"name":"m","model":"m"}]}',
+        b'[{"id":"m"}]',
+        b'{"data":[{"name":"m"}]}',
+        b'{"data":{"models":["m"]}}',
+        b'{"data":[{"id":"m","owned_by":"caf\xe9"}]}',
+    ],
+)
+async def test_lists_in_other_forms_name_the_model_too(body: bytes) -> None:
+    async with listing(body) as (url, _):
+        assert (await completed(choose(Settings(base_url=url), HOME))).model == "m"
+
+
+async def test_a_list_that_breaks_off_or_never_ends_is_told() -> None:
+    async with listing(b'{"data":[{"id":"m"}]', said_bytes=99) as (url, _):
+        with pytest.raises(ServiceUnreachable, match="no list of models"):
+            await completed(choose(Settings(base_url=url), HOME))
+    async with listing(b" " * (MAX_BYTES + 1)) as (url, _):
+        with pytest.raises(ServiceUnreachable, match="longer than 32 MiB"):
+            await completed(choose(Settings(base_url=url), HOME))
+
+
+async def test_a_long_list_is_read_whole() -> None:
+    rows = [{"id": f"m{i}", "description": "x" * 2000} for i in range(4000)]
+    async with listing(rows) as (url, _):
+        assert len(await list_models(url, None)) == 4000
 
 
 async def test_a_proxy_stands_not_before_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,11 +123,34 @@ async def test_a_page_for_people_is_a_clear_error() -> None:
     assert failure.value.code == "upstream_not_understood"
 
 
-@pytest.mark.parametrize(
-    ("headers", "wait_s"),
-    [({"Retry-After": "7"}, 7), ({"retry-after-ms": "1500"}, 1.5), ({"Retry-After": "0.5"}, 0.5)],
-)
-async def test_how_long_to_wait(headers: dict[str, str], wait_s: float) -> None:
+SERVED_AT = {"Date": "Tue, 01 Dec 2026 10:00:00 GMT"}
+WAITS: dict[str, tuple[dict[str, str], float | None]] = {
+    "seconds": ({"Retry-After": "7"}, 7),
+    "a fraction": ({"Retry-After": "0.5"}, 0.5),
+    "milliseconds": ({"retry-after-ms": "1500"}, 1.5),
+    "a date by the server's clock": (SERVED_AT | {"Retry-After": "Tue, 01 Dec 2026 10:00:30 GMT"}, 30),
+    "a date that is over": ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+    "negative": ({"Retry-After": "-3"}, None),
+    "garbage": ({"Retry-After": "in a while"}, None),
+    "the far future": (SERVED_AT | {"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
+    "a day": ({"Retry-After": "86400"}, 86400),
+    "the reset of a limit": ({"X-RateLimit-Reset": "40", "X-RateLimit-Remaining": "0"}, 40),
+    "the reset of one of two limits": (
+        {
+            "x-ratelimit-remaining-requests": "9",
+            "x-ratelimit-reset-requests": "8h",
+            "x-ratelimit-remaining-tokens": "0",
+            "x-ratelimit-reset-tokens": "1m2.5s",
+        },
+        62.5,
+    ),
+    "none": ({}, None),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+async def test_how_long_to_wait(name: str) -> None:
+    headers, wait_s = WAITS[name]
     async with upstream(
         chat=Answer(429, body=b"slow down", headers={"Content-Type": "text/plain", **headers})
     ) as server:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import ast
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agent_core import responses_server
 from agent_core.errors import AuthError, Retry, ServiceError
+from agent_core.pauses import pause_s
 from agent_core.wire.codec import encode
-from agent_core.wire.errors import CODES, error_event, read_error_body, retry_after_s, retry_headers, to_exception
+from agent_core.wire.errors import CODES, error_event, read_error_body, retry_headers, to_exception
 from agent_core.wire.events import ErrorEvent, read_event
 from agent_core.wire.response import ResponseError
 
@@ -110,26 +112,33 @@ def test_headers_inside_or_beside(frame: dict[str, object]) -> None:
     headers = _error(**frame).error.headers
     assert headers is not None
     assert headers["retry-after"] in ("2", "2.0")
-    assert retry_after_s(headers) == 2.0
+    assert pause_s(headers) == 2.0
     for bad in ("[]", '"x"', "null", "4"):
         assert _error(headers=json.loads(bad)).error.headers is None
 
 
 @pytest.mark.parametrize(
-    ("headers", "seconds"),
+    ("body", "seconds"),
     [
-        ({}, None),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
-        ({"retry-after": "Wed, 30 Nov 2026 10:00:00 GMT"}, None),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after-ms": "x", "retry-after": "3"}, 3.0),
+        ({"retry_after": 3}, 3),
+        ({"retry_after": 2.5}, 2.5),
+        ({"retry_after": "7"}, 7),
+        ({"retry_after_ms": 1500}, 1.5),
+        ({"retry_after_seconds": 4}, 4),
+        ({"details": [{"@type": "x"}, {"@type": "google.rpc.RetryInfo", "retryDelay": "32s"}]}, 32),
+        ({"metadata": {"headers": {"X-RateLimit-Reset": "1796119230000", "X-RateLimit-Remaining": "0"}}}, 30),
+        ({"headers": {"Retry-After": "Tue, 01 Dec 2026 10:00:30 GMT"}}, 30),
+        ({"retry_after": True}, None),
+        ({"retry_after": [3]}, None),
+        ({"details": {"retryDelay": "32s"}, "metadata": [1]}, None),
+        ({"metadata": {"headers": None}}, None),
     ],
 )
-def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers) == seconds
+def test_a_pause_in_the_body(body: dict[str, object], seconds: float | None) -> None:
+    error = _error(status=429, error={"type": "t", "message": "m", "code": "rate_limit_exceeded", **body})
+    exception = to_exception(error, datetime(2026, 12, 1, 10, tzinfo=UTC))
+    assert isinstance(exception, ServiceError)
+    assert exception.retry_after_s == seconds
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,14 @@ class CallSorter:
         elif call is not None and name and not call.name and not text.strip():
             pass  # the name behind the arguments
         elif call is not None and call.is_whole and (name or text.strip()):
-            same = bool(call_id) and call_id == call.id and name in ("", call.name)
+            # An id may come again, but another index is another place.
+            there = index is None or index == call.index
+            same = there and bool(call_id) and call_id == call.id and name in ("", call.name)
             if same and text.strip() in ("", call.written.strip(), "{}"):
                 return None
             if name or text.lstrip().startswith("{"):
-                name, call = name or call.name, None
+                # The id stays where it is said once for all calls.
+                name, call_id, call = name or call.name, call_id or call.id, None
             else:
                 return None
         elif call is not None and call.written and name and name != call.name and call.name:

@@ -7,9 +7,11 @@ usage, or the orderly end of the stream with nothing half said. Sources: tests/s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
+from datetime import datetime
 from typing import Any, Final, Literal
 
+from agent_core.clock import utc_now
 from agent_core.errors import AuthError, ConnectionLost, EngineError, ProtocolError, ServiceError
 from agent_core.responses_server.engine import Delta, Finish
 from agent_core.responses_server.engines.chat_turns import FlatTools
@@ -42,10 +44,14 @@ GRACE_S: Final = 2.0
 
 
 class ChunkReader:
-    """One completion. `known_ids`: of the conversation's calls, which no new one gets."""
+    """One completion. `known_ids`: of the conversation's calls, which no new one gets. `now`: for pauses that a
+    failure amid the stream gives as a date."""
 
-    def __init__(self, tools: FlatTools, known_ids: Collection[str] = ()) -> None:
+    def __init__(
+        self, tools: FlatTools, known_ids: Collection[str] = (), now: Callable[[], datetime] = utc_now
+    ) -> None:
         self._tools = tools
+        self._now = now
         self._ids = set(known_ids)
         self._items = Interleaved()
         self._sorter = CallSorter(tools.by_name)
@@ -158,7 +164,9 @@ class ChunkReader:
         reason = choice.get("finish_reason")
         self._tells_ends = self._tells_ends or isinstance(reason, str)
         if isinstance(reason, str) and reason:
-            self._reason, self._alone = reason.lower(), not deltas
+            # The name of a call says nothing yet, and its arguments follow.
+            called = bool(shapes.calls(part)) if isinstance(part, dict) else False
+            self._reason, self._alone = reason.lower(), not (deltas or called)
         elif deltas:
             # What was called an end was none.
             self._alone = self._usage_came = False
@@ -232,13 +240,13 @@ class ChunkReader:
         """Servers report failures amid a stream, under a status of success."""
         error = chunk.get("error")
         if error or chunk.get("object") == "error" or ("choices" not in chunk and chunk.get("type") == "error"):
-            raise _failure(data)
+            raise _failure(data, self._now())
         if not chunk.get("choices") and "usage" not in chunk and (chunk.get("message") or chunk.get("detail")):
-            raise _failure(data)
+            raise _failure(data, self._now())
 
 
-def _failure(data: bytes) -> ServiceError | AuthError:
+def _failure(data: bytes, now: datetime) -> ServiceError | AuthError:
     """The error that a chunk is; its status is the one that it states."""
     event = read_error(read_head(sound_json(data)))
     event.status = event.status if event.status is not None and 400 <= event.status < 600 else 500
-    return to_exception(event)
+    return to_exception(event, now)

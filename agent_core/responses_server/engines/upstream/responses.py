@@ -8,6 +8,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw
 
+from agent_core.clock import utc_now
 from agent_core.errors import ConnectionLost, EngineError, ServiceError
 from agent_core.protocol.reconcile import same
 from agent_core.responses_server.engine import Delta, EngineRequest, Finish, ToolCallStart
@@ -171,9 +172,9 @@ class ResponsesReader:
                 failure = event.response.error
                 if failure is None:
                     raise ServiceError("the response failed without a reason", code="server_error")
-                raise to_exception(failure)
+                raise to_exception(failure, utc_now())
             case ev.ErrorEvent():
-                raise to_exception(event)
+                raise to_exception(event, utc_now())
             case _:
                 return []
 

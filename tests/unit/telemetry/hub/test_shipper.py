@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pytest
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.hub import shipper as shipping
-from agent_core.telemetry.hub.hub_client import is_exposed, retry_after_s, shown_url
+from agent_core.telemetry.hub.hub_client import is_exposed, shown_url
 from agent_core.telemetry.hub.shipper import HOLD_S, POLL_S, STANDBY_S, Shipper
 from agent_core.telemetry.journal.layout import journal_dir, list_journals
 from agent_core.telemetry.journal.reader import Feed
@@ -355,22 +354,6 @@ def test_a_feed_cursor_survives_json(state_dir: Path) -> None:
     feed.poll()
     feed.close()
     assert msgspec.json.decode(msgspec.json.encode(feed.cursor), type=type(feed.cursor)) == feed.cursor
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, None),
-        ("5", 5.0),
-        ("0", 0.0),
-        ("soon", None),
-        ("-3", None),
-        ("Mon, 30 Nov 2026 10:00:30 GMT", 30.0),
-        ("Mon, 30 Nov 2026 09:00:00 GMT", 0.0),
-    ],
-)
-def test_retry_after(value: str | None, expected: float | None) -> None:
-    assert retry_after_s(value, datetime(2026, 11, 30, 10, tzinfo=UTC)) == expected
 
 
 def test_addresses_are_shown_without_credentials() -> None:
