@@ -126,6 +126,7 @@ def chat_turns(instructions: str | None, items: Sequence[AnyItem]) -> list[Turn]
     answers = pairs((_call_id(item), output_call_id(item)) for item in items)
     outputs = {call: _output(items[at]) for at, call in answers.items()}
     thought: list[str] = []
+    answered = False
     for at, item in enumerate(items):
         if isinstance(item, Reasoning):
             thought += [text] if (text := text_of(item)) else []
@@ -134,13 +135,16 @@ def chat_turns(instructions: str | None, items: Sequence[AnyItem]) -> list[Turn]
         if isinstance(item, Message):
             _add_message(turns, item)
         elif (call := _call(item, at)) is not None:
-            if not turns or turns[-1].role != "assistant":
+            # Calls behind an output are of the next reply: what was sent before has to stay as it is.
+            if not turns or turns[-1].role != "assistant" or answered:
                 turns.append(Turn("assistant"))
             turns[-1].calls.append(call)
         elif output_call_id(item) is not None:
+            answered = True
             continue
         elif text := text_of(item):
             turns.append(Turn("user", [text]))
+        answered = False
         if thought and turns and turns[-1].role == "assistant":
             turns[-1].reasoning = "\n\n".join(filter(None, [turns[-1].reasoning, *thought]))
         thought = []

@@ -57,6 +57,29 @@ def test_every_call_gets_its_answer_right_behind_it() -> None:
     ]
 
 
+@pytest.mark.parametrize("call_id", ["same", "", None])
+def test_rounds_without_a_word_between_stay_apart(call_id: str | None) -> None:
+    """What was sent before stays as it is, else a server evaluates it anew and takes the rounds for one reply."""
+    items: list[AnyItem] = [Message(role="user", content="hi")]
+    sent: list[list[dict[str, Any]]] = []
+    for number in range(3):
+        ids = [f"c{number}{place}" if call_id is None else call_id for place in range(2)]
+        items += [called_upstream(call_id=each) for each in ids]
+        items += [answer(each, f"{number}{place}") for place, each in enumerate(ids)]
+        sent.append(body(items=items)["messages"])
+    assert [len(message.get("tool_calls", ())) for message in sent[-1]] == [0, 0, 2, 0, 0, 2, 0, 0, 2, 0, 0]
+    assert [message["content"] for message in sent[-1] if message["role"] == "tool"] == [
+        "00",
+        "01",
+        "10",
+        "11",
+        "20",
+        "21",
+    ]
+    assert sent[1][: len(sent[0])] == sent[0]
+    assert sent[2][: len(sent[1])] == sent[1]
+
+
 def test_images_and_files() -> None:
     parts = [
         Raw(b'{"type":"input_text","text":"what?"}'),
