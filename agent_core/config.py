@@ -268,11 +268,13 @@ _BY_FIELD = {setting.field: setting for setting in SETTINGS}
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings with the origin of each field, and what a workspace tried to set but may not (`key`, file)."""
+    """Settings with the origin of each field, what the workspace's file set, and what it tried to set but may not
+    (`key`, file)."""
 
     settings: Settings
     origins: Mapping[str, Origin]
     ignored: tuple[tuple[str, str], ...] = ()
+    workspace: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
 
 def config_dir(env: Mapping[str, str]) -> Path:
@@ -337,17 +339,20 @@ def load(
     values: dict[str, Any] = {}
     origins = {setting.field: Origin("default", "") for setting in SETTINGS}
     ignored: list[tuple[str, str]] = []
+    said: dict[str, Any] = {}
 
-    def apply(setting: Setting, value: Any, layer: str, where: str) -> None:
+    def apply(setting: Setting, value: Any, layer: str, where: str) -> Any:
         try:
             parsed = setting.parse(value)
         except (ValueError, TypeError, OverflowError):
             key = "" if layer == "flag" else setting.key
             raise ConfigError(where, key, setting.expected, got=_shown(value)) from None
-        if setting.adds:  # no layer takes away what one below says
-            parsed = tuple(dict.fromkeys((*values.get(setting.field, ()), *parsed)))
+        before = values.get(setting.field, ())
         values[setting.field] = parsed
+        if setting.adds:  # no layer takes away what one below says
+            values[setting.field] = tuple(dict.fromkeys((*before, *parsed)))
         origins[setting.field] = Origin(layer, where)
+        return parsed
 
     for key, value in _read(managed_file(env)):
         apply(_known(key, managed_file(env)), value, "user", str(managed_file(env)))
@@ -363,7 +368,7 @@ def load(
         for key, value in _read(workspace_file, workspace):
             setting = _known(key, workspace_file)
             if setting.workspace and not _loosens(setting, value, values):
-                apply(setting, value, "workspace", str(workspace_file))
+                said[setting.field] = apply(setting, value, "workspace", str(workspace_file))
             else:
                 ignored.append((key, str(workspace_file)))
 
@@ -374,7 +379,7 @@ def load(
         if value is not None:
             setting = _BY_FIELD[field]
             apply(setting, value, "flag", setting.flag or "--" + setting.key.replace("_", "-").replace(".", "-"))
-    return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored))
+    return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored), workspace=said)
 
 
 def _read(path: Path, root: Path | None = None) -> list[tuple[str, Any]]:

@@ -187,6 +187,7 @@ class Desk:
             clock=self._process.clock,
             documents=live.documents,
             diagnostics=live,
+            rules=live.rules,
             service=await self._process.service() if endpoint.base_url is None else None,
         ) as hosted:
             yield hosted

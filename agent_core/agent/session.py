@@ -274,6 +274,7 @@ class Session:
         """Put what changed around and the user's words into the history; the words also if the turn is cancelled."""
         notes: list[bytes] = []
         try:
+            await self._parts.workspace.hold()
             notes = await self._parts.context.before_turn()
         finally:
             queued, self._queued = self._queued, []

@@ -20,6 +20,7 @@ from agent_core.errors import LooplineError, ToolError
 from agent_core.hosting.observers import Observers, Sinks
 from agent_core.hosting.port import FrontEnd, FrontEndGone
 from agent_core.hosting.queue import TurnList
+from agent_core.hosting.reload import KeptRules
 from agent_core.hosting.session import Hosted
 from agent_core.telemetry.emitter import Sink
 from agent_core.tools.editor.diagnostics import Diagnostic
@@ -62,6 +63,8 @@ class LocalHost:
         self.model_wanted = model
         """None: what the settings say."""
         self.sinks = Sinks()
+        self.rules = KeptRules()
+        """What the folder said about rules when the session was first opened, and since."""
         self._opener, self._clock = opener, clock
         self._turns = TurnList(session_id, clock, title=title)
         self._turns.merge(turns)

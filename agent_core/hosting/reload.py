@@ -1,8 +1,8 @@
 """Settings files as they change: read again while a session lives, and applied where that is possible.
 
 A file that can't be used is named with its key, and the settings from before stay in force. What a workspace's file
-said about rules holds to the end of the session: the agent could have changed it, so it only ever gets tighter, and a
-person who wants it looser opens a new session.
+said about rules holds: the agent could have changed it, so it only ever gets tighter, until a person agrees to an edit
+of the file that loosens it, or opens a new session.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import msgspec
 from agent_core.config import SETTINGS, Loaded, Settings
 from agent_core.errors import ConfigError
 from agent_core.text import is_sound
+from agent_core.tools.workspace.held import HeldRules
 
 log = logging.getLogger(__name__)
 
@@ -120,28 +121,58 @@ def _existing(folder: Path) -> Path:
     return next(each for each in (folder, *folder.parents) if each.is_dir())
 
 
+class KeptRules(msgspec.Struct):
+    """What a session's workspace said about rules: the settings in force, and which files are closed. Belongs to
+    whoever hosts the session, so that it outlives what is opened anew for other settings. `loaded` None: not yet."""
+
+    loaded: Loaded | None = None
+    closed: HeldRules = msgspec.field(default_factory=HeldRules)
+
+    def begin(self, loaded: Loaded) -> Loaded:
+        """The settings with which the session is opened, or opened anew."""
+        self.loaded = loaded if self.loaded is None else held(self.loaded, loaded)
+        return self.loaded
+
+
 class Reloader:
     """Reads the settings again when asked to. `apply` gets good ones that differ; `tell` a line for the user.
 
-    `load` reads all layers and raises ConfigError.
+    `load` reads all layers and raises ConfigError. `rules` have begun.
     """
 
     def __init__(
         self,
-        loaded: Loaded,
+        rules: KeptRules,
         load: Callable[[], Loaded],
         apply: Callable[[Settings], None],
         tell: Callable[[str, bool], None],
     ) -> None:
-        self.loaded = loaded
+        self._rules = rules
         self._load, self._apply, self._tell = load, apply, tell
         self._complaint = ""
 
+    @property
+    def loaded(self) -> Loaded:
+        assert self._rules.loaded is not None
+        return self._rules.loaded
+
     def reload(self) -> None:
+        self._take(confirmed=False)
+
+    def confirming(self) -> Callable[[], None]:
+        """Before an edit of the workspace's file that a person agreed to; what it gives is called after it. What was
+        loosened before, by whomever, is not what they agreed to."""
+        try:
+            settled = not _loosened(self.loaded, self._load())
+        except ConfigError:
+            settled = False
+        return lambda: self._take(confirmed=settled)
+
+    def _take(self, *, confirmed: bool) -> None:
         before = self.loaded.settings
         try:
             fresh = self._load()
-            loaded = held(self.loaded, fresh)
+            loaded = fresh if confirmed else held(self.loaded, fresh)
             if loaded.settings != before:
                 self._apply(loaded.settings)
         except ConfigError as error:
@@ -150,7 +181,7 @@ class Reloader:
                 self._tell(f"{error.message}; the settings from before stay in force", True)
             return
         self._complaint = ""
-        self.loaded = loaded
+        self._rules.loaded = loaded
         if loaded is not fresh:
             self._tell("rules that the workspace had set were loosened: they hold to the end of this session", False)
         if changed := _changed(before, loaded.settings):
@@ -159,23 +190,35 @@ class Reloader:
 
 def held(before: Loaded, after: Loaded) -> Loaded:
     """`after` without what it loosens of rules that a workspace's file had set in `before`."""
-    kept: dict[str, object] = {}
-    for field in ("approve", "approve_read", "approve_edit", "approve_command"):
-        old, new = getattr(before.settings, field), getattr(after.settings, field)
-        if _of_workspace(before, field) and _STRICT.index(new) < _STRICT.index(old):
-            kept[field] = old
-    if _of_workspace(before, "deny") and not set(before.settings.deny) <= set(after.settings.deny):
-        kept["deny"] = tuple(dict.fromkeys((*before.settings.deny, *after.settings.deny)))
+    kept = _loosened(before, after)
     if not kept:
         return after
     origins = {**after.origins, **{field: before.origins[field] for field in kept}}
+    said = {**after.workspace, **{field: before.workspace[field] for field in kept}}
+    if "deny" in kept:
+        said["deny"] = _both(before.workspace["deny"], after.workspace.get("deny", ()))
     settings = msgspec.structs.replace(after.settings, **kept)
-    return msgspec.structs.replace(after, settings=settings, origins=origins)
+    return msgspec.structs.replace(after, settings=settings, origins=origins, workspace=said)
 
 
-def _of_workspace(loaded: Loaded, field: str) -> bool:
-    origin = loaded.origins.get(field)
-    return origin is not None and origin.layer == "workspace"
+def _loosened(before: Loaded, after: Loaded) -> dict[str, object]:
+    """What of the rules that a workspace had set is looser now, with the values that hold."""
+    kept: dict[str, object] = {}
+    for field in ("approve", "approve_read", "approve_edit", "approve_command"):
+        if (said := before.workspace.get(field)) is None:
+            continue
+        old, new = getattr(before.settings, field), getattr(after.settings, field)
+        # Where a flag or a variable said less than the folder, the folder's word was in force neither before nor now.
+        if _STRICT.index(old) >= _STRICT.index(said) > _STRICT.index(new):
+            kept[field] = said
+    # Whichever layer else says something about `deny`, the workspace's own rules hold.
+    if not set(before.workspace.get("deny", ())) <= set(after.settings.deny):
+        kept["deny"] = _both(after.settings.deny, before.workspace["deny"])
+    return kept
+
+
+def _both(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def _changed(before: Settings, after: Settings) -> Sequence[str]:

@@ -33,7 +33,7 @@ from agent_core.errors import UsageError
 from agent_core.hosting.content import content_observer
 from agent_core.hosting.control import HostedSession, HostedSessions
 from agent_core.hosting.observers import EventTap, Observers
-from agent_core.hosting.reload import FileWatch, Reloader
+from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.model.session import ModelSession
 from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
@@ -106,11 +106,13 @@ async def host_session(
     documents: Documents | None = None,
     diagnostics: DiagnosticSource | None = None,
     service: Embedded | None = None,
+    rules: KeptRules | None = None,
 ) -> AsyncIterator[Hosted]:
     """Yield a session that is open; whatever was started for it is gone at the end.
 
     `documents` and `diagnostics` are those of an editor. `service` is an embedded service that runs already and is
-    used where the settings ask for one; None: the session starts its own.
+    used where the settings ask for one; None: the session starts its own. `rules` are those of a session that is opened
+    anew; None: it begins.
 
     Raises UsageError and ConfigError before anything starts, ServiceUnreachable if the embedded service does not start.
     """
@@ -122,6 +124,8 @@ async def host_session(
     loaded = load(workspace=roots[0], flags=options.flags, env=options.env)
     if header is not None:
         loaded = as_it_was(loaded, header, states / "sessions" / f"{session_id}.jsonl")
+    rules = rules or KeptRules()
+    loaded = rules.begin(loaded)
     settings = loaded.settings
     endpoint = await completed(choose(settings, options.env))
     terms_of(settings)  # what can't be used is told before anything starts
@@ -141,7 +145,7 @@ async def host_session(
         stack.callback(lock.release)
         history = _history(options, session_id, states / "sessions", endpoint, roots, clock)
         stack.callback(history.close)
-        workspace = Workspace(roots, documents=documents, guards=GuardRules(settings.guarded))
+        workspace = Workspace(roots, documents=documents, guards=GuardRules(settings.guarded), held=rules.closed)
         store = Store(states / "checkpoints", session_id, settings.checkpoint_mb * 1_000_000)
         stack.callback(store.close)
         trusted = str(roots[0]) in settings.trusted
@@ -208,9 +212,11 @@ async def host_session(
                 options=create_options(endpoint, settings, session_id),
             )
         )
-        watch = _watch(
-            options, roots[0], loaded, header, session, observers, lambda new: terms_of(new, workspace, grants, gaps)
+        reloader = _reloader(
+            options, roots[0], rules, header, session, observers, lambda new: terms_of(new, workspace, grants, gaps)
         )
+        workspace.confirming = reloader.confirming
+        watch = FileWatch(settings_files(options.env, roots[0]), reloader.reload)
         stack.push_async_callback(watch.join)
         stack.push_async_callback(session.close)
         shared = HostedSession(
@@ -231,7 +237,7 @@ async def host_session(
         )
         if settings.sandbox == "auto" and settings.approve == "auto" and found.kind == "none":
             observers(Notice(severity="warning", text=NO_SANDBOX))
-        await session.open()
+        await asyncio.gather(session.open(), workspace.hold())
         watch.start()
         stack.callback(watch.stop)
         yield Hosted(
@@ -252,16 +258,16 @@ async def _offer_control(
     lock.write(_holder(clock, str(server.path)))
 
 
-def _watch(
+def _reloader(
     options: HostOptions,
     workspace: Path,
-    loaded: Loaded,
+    rules: KeptRules,
     header: SessionHeader | None,
     session: Session,
     observers: Observers,
     terms: Callable[[Settings], Terms],
-) -> FileWatch:
-    """Settings files as they change, applied to the session where that is possible. Not started yet."""
+) -> Reloader:
+    """Settings files as they change, applied to the session where that is possible."""
 
     def load_again() -> Loaded:
         again = load(workspace=workspace, flags=options.flags, env=options.env)
@@ -275,8 +281,7 @@ def _watch(
     def tell(text: str, wrong: bool) -> None:
         observers(Notice(severity="error" if wrong else "info", text=text))
 
-    reloader = Reloader(loaded, load_again, apply, tell)
-    return FileWatch(settings_files(options.env, workspace), reloader.reload)
+    return Reloader(rules, load_again, apply, tell)
 
 
 def _sandbox(settings: Settings, found: Found, workspace: Workspace, env: Mapping[str, str]) -> Sandbox | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from agent_core.errors import ToolError
@@ -44,7 +44,9 @@ class ListTool:
         for start in starts:
             self._check_folder(start)
         tops = [self._workspace.top_of(start) for start in starts]
-        lines, complete = await off_loop(lambda job: _listing(job, starts, tops, depth), LIST_LIMIT_S)
+        lines, complete = await off_loop(
+            lambda job: _listing(job, starts, tops, depth, self._workspace.held.closes), LIST_LIMIT_S
+        )
         count = len(lines)
         if not complete:
             lines.append(f"[stopped after {count} entries; give a path or a smaller depth]")
@@ -63,10 +65,12 @@ class ListTool:
         self._workspace.check_open(at)
 
 
-def _listing(job: Job, starts: list[Location], tops: list[str], depth: int) -> tuple[list[str], bool]:
+def _listing(
+    job: Job, starts: list[Location], tops: list[str], depth: int, closes: Callable[[str, str, bool], bool]
+) -> tuple[list[str], bool]:
     lines: list[str] = []
     for start, top in zip(starts, tops, strict=True):
-        for entry in walk(start.root, start.relative, max_depth=depth, tick=job.tick):
+        for entry in walk(start.root, start.relative, max_depth=depth, tick=job.tick, closes=closes):
             if len(lines) >= MAX_ENTRIES or job.late:
                 return lines, False
             path = f"{top}/{entry.relative}" if top else entry.relative

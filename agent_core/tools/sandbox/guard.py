@@ -31,7 +31,7 @@ class Guard:
 
     def __init__(self, workspace: Workspace, aside: Callable[[], str]) -> None:
         self._workspace, self._aside = workspace, aside
-        self._lookout = Lookout(workspace.secrets, workspace.guards)
+        self._lookout = Lookout(workspace.secrets, workspace.guards, workspace.held)
         self._known: dict[str, GuardedEntry] = {}
         self._git_folders: set[str] = set()
         self._code: set[str] = set()

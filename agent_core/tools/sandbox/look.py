@@ -17,15 +17,12 @@ from collections.abc import Sequence
 import msgspec
 
 from agent_core.tools.workspace.guarded import GuardRules
+from agent_core.tools.workspace.held import MAX_LOOKED_AT, SKIPPED, HeldRules
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, Rules, extend, ignored
 from agent_core.tools.workspace.secret_names import SecretRules
 
-MAX_LOOKED_AT = 10_000
-"""Entries of one root that are looked at."""
 SETTLED_NS = 50_000_000
 """A folder whose stamp is younger than this may have changed since without another stamp."""
-
-_SKIPPED = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__", ".tox", "target", "dist", "build"})
 
 _Stamp = tuple[int, int, int]
 
@@ -69,8 +66,9 @@ class _Folder(msgspec.Struct):
 class Lookout:
     """Belongs to one session; remembers folders by path."""
 
-    def __init__(self, secrets: SecretRules, guards: GuardRules) -> None:
+    def __init__(self, secrets: SecretRules, guards: GuardRules, held: HeldRules | None = None) -> None:
         self._secrets, self._guards = secrets, guards
+        self._held = held or HeldRules()
         self._folders: dict[str, _Folder] = {}
 
     def look(self, roots: Sequence[str]) -> Look:
@@ -103,14 +101,16 @@ class Lookout:
                     found.guarded[entry.path] = entry
             if folder.has_rules:
                 rules = extend(rules, path, prefix, (OWN_IGNORE_FILE,))
-            if rules:
+                self._held.note(root, prefix)
+            if rules or self._held.holds(root):
                 found.secret += [
                     f"{path}/{name}"
                     for names, is_folder in ((folder.folders, True), (folder.files, False))
                     for name in names
                     if ignored(rules, prefix + name, is_folder=is_folder)
+                    or self._held.closes(root, prefix + name, is_folder)
                 ]
-            waiting += [(prefix + name, rules, inodes) for name in folder.folders if name not in _SKIPPED]
+            waiting += [(prefix + name, rules, inodes) for name in folder.folders if name not in SKIPPED]
 
     def _guarded(self, root: str, relative: str, above: tuple[int, ...]) -> GuardedEntry | None:
         path = f"{root}/{relative}"

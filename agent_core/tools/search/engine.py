@@ -88,6 +88,7 @@ class SearchEngine:
             late=lambda: job.late,
             is_secret=self._workspace.secrets.match,
             buffers=self._workspace.open_texts(),
+            closes=self._workspace.held.closes,
         )
 
     async def _in_child(self, query: Query, starts: list[Start], only: list[list[str]] | None, limit_s: float) -> Found:
@@ -99,6 +100,7 @@ class SearchEngine:
             allowed_secrets=self._workspace.secrets.allowed,
             buffers=self._workspace.open_texts(),
             only=only,
+            held=self._workspace.held.told(),
         )
         outcome = await self._processes.run(
             Command(

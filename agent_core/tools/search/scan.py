@@ -11,7 +11,7 @@ from pathspec import GitIgnoreSpec
 
 from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk, text
-from agent_core.tools.workspace.walk import walk
+from agent_core.tools.workspace.walk import never, walk
 
 MAX_LINE_CHARACTERS = 300
 """A longer line is shown cut, around its first match."""
@@ -76,6 +76,8 @@ class Bounds(msgspec.Struct, frozen=True):
     buffers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Texts of open buffers by absolute path; they stand in for what is on disk."""
     on_hit: Callable[[Hit], None] = lambda hit: None
+    closes: Callable[[str, str, bool], bool] = never
+    """What is left out beside what ignore files name, by root, path and whether it is a folder."""
 
 
 def scan(
@@ -200,7 +202,7 @@ def files_of(start: Start, globs: tuple[str, ...], bounds: Bounds) -> Iterator[s
         yield start.relative
         return
     spec = glob_spec(globs)
-    for entry in walk(start.root, start.relative, tick=bounds.tick):
+    for entry in walk(start.root, start.relative, tick=bounds.tick, closes=bounds.closes):
         if entry.is_folder or entry.is_link:
             continue
         if spec is None or spec.check_file(entry.relative).include:

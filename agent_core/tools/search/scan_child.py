@@ -14,6 +14,7 @@ import time
 import msgspec
 
 from agent_core.tools.search.scan import Bounds, Limits, Query, Start, scan
+from agent_core.tools.workspace.held import HeldRules, Told
 from agent_core.tools.workspace.secret_names import SecretRules
 
 
@@ -27,6 +28,8 @@ class Task(msgspec.Struct, frozen=True):
     allowed_secrets: tuple[str, ...]
     buffers: dict[str, str]
     only: list[list[str]] | None = None
+    held: dict[str, list[Told]] = {}
+    """What ignore files said since the session began."""
 
 
 def main() -> None:
@@ -38,6 +41,7 @@ def main() -> None:
         late=lambda: time.monotonic() >= ends,
         is_secret=SecretRules(task.allowed_secrets).match,
         buffers=task.buffers,
+        closes=HeldRules.of(task.held).closes,
         on_hit=lambda hit: _say([hit.path, hit.line, hit.text]),
     )
     found = scan(task.query, task.starts, task.limits, bounds, task.only)

@@ -50,10 +50,22 @@ def rules_of_root(root: str) -> Rules:
 def extend(rules: Rules, folder: str, prefix: str, present: Sequence[str]) -> Rules:
     """`rules` with those of `folder` added. `present`: which ignore files it has, weakest first."""
     for name in present:
-        spec = _spec(os.path.join(folder, name))
-        if spec is not None:
-            rules = (*rules, Level(prefix, spec, _names(spec)))
+        level = level_of(text_of(os.path.join(folder, name)), prefix)
+        if level is not None:
+            rules = (*rules, level)
     return rules
+
+
+def level_of(text: str, prefix: str) -> Level | None:
+    """The rules of one file's text, without the lines that are no rules; None if nothing is left."""
+    spec = _spec(text)
+    return None if spec is None else Level(prefix, spec, _names(spec))
+
+
+def text_of(path: str) -> str:
+    """The text of an ignore file; "" if there is none that can be read."""
+    data = read_plain(path, MAX_IGNORE_BYTES)
+    return "" if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def ignored(rules: Rules, relative: str, *, is_folder: bool) -> bool:
@@ -83,9 +95,9 @@ def closed(root: str, relative: str) -> bool:
     return False
 
 
-def _spec(path: str) -> GitIgnoreSpec | None:
-    """The rules of one file, without the lines that are no rules; None if nothing is left."""
-    lines = [line for line in _lines(path) if not _costly(line) and line.strip() and not line.startswith("#")]
+def _spec(text: str) -> GitIgnoreSpec | None:
+    found = [line.removesuffix("\r") for line in text.split("\n")]
+    lines = [line for line in found if not _costly(line) and line.strip() and not line.startswith("#")]
     if not lines:
         return None
     try:
@@ -128,10 +140,3 @@ def _valid(line: str) -> bool:
 
 def _costly(line: str) -> bool:
     return any(part.count("*") - 2 * part.count("**") > MAX_STARS for part in line.split("/"))
-
-
-def _lines(path: str) -> list[str]:
-    data = read_plain(path, MAX_IGNORE_BYTES)
-    if data is None:
-        return []
-    return [line.removesuffix("\r") for line in data.decode("utf-8", "surrogateescape").split("\n")]

@@ -24,18 +24,28 @@ class Entry(msgspec.Struct, frozen=True):
     is_link: bool
 
 
+def never(root: str, relative: str, is_folder: bool) -> bool:
+    """No rules beside those of the files."""
+    return False
+
+
 def walk(
-    root: str, start: str, *, max_depth: int | None = None, tick: Callable[[], None] = lambda: None
+    root: str,
+    start: str,
+    *,
+    max_depth: int | None = None,
+    tick: Callable[[], None] = lambda: None,
+    closes: Callable[[str, str, bool], bool] = never,
 ) -> Iterator[Entry]:
     """Entries below `root/start`, folders before what is in them, names in code point order.
 
     Links are named but never followed; pipes, devices and sockets are left out. `max_depth` 1: only the folder's own
     entries; None: no limit. `tick` is called for each folder and may raise to stop the walk. Unreadable folders are
-    skipped.
+    skipped. `closes` leaves out more by root, path and whether it is a folder (`HeldRules.closes`).
     """
     rules = _rules_above(root, start)
     # An explicit stack: a hostile tree may be deeper than Python's recursion limit.
-    stack: list[Iterator[tuple[Entry, Rules]]] = [_entries(root, start, rules)]
+    stack: list[Iterator[tuple[Entry, Rules]]] = [_entries(root, start, rules, closes)]
     while stack:
         step = next(stack[-1], None)
         if step is None:
@@ -45,7 +55,7 @@ def walk(
         yield entry
         if entry.is_folder and (max_depth is None or len(stack) < max_depth):
             tick()
-            stack.append(_entries(root, entry.relative, below))
+            stack.append(_entries(root, entry.relative, below, closes))
 
 
 def _rules_above(root: str, start: str) -> Rules:
@@ -63,7 +73,9 @@ def _ignore_files_in(folder: str) -> list[str]:
     return [name for name in IGNORE_FILES if os.path.lexists(os.path.join(folder, name))]
 
 
-def _entries(root: str, start: str, rules: Rules) -> Iterator[tuple[Entry, Rules]]:
+def _entries(
+    root: str, start: str, rules: Rules, closes: Callable[[str, str, bool], bool]
+) -> Iterator[tuple[Entry, Rules]]:
     folder = os.path.join(root, start) if start else root
     prefix = start + "/" if start else ""
     try:
@@ -83,5 +95,5 @@ def _entries(root: str, start: str, rules: Rules) -> Iterator[tuple[Entry, Rules
         except OSError:
             continue
         relative = prefix + entry.name
-        if not ignored(rules, relative, is_folder=is_folder):
+        if not ignored(rules, relative, is_folder=is_folder) and not closes(root, relative, is_folder):
             yield Entry(relative, is_folder, is_link), rules

@@ -10,7 +10,7 @@ import asyncio
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
@@ -21,12 +21,15 @@ from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk, text
 from agent_core.tools.workspace.changes import Change, Changes, Content, Opaque
 from agent_core.tools.workspace.guarded import GIT, Entry, GuardRules
+from agent_core.tools.workspace.held import HeldRules
 from agent_core.tools.workspace.ignore import OWN_IGNORE_FILE, closed
 from agent_core.tools.workspace.merge import merge
 from agent_core.tools.workspace.roots import Location, Roots
 from agent_core.tools.workspace.secret_names import SecretRules
 from agent_core.untrusted_files import kind_of
 
+SETTINGS_FILE = ".loopline/config.toml"
+"""A folder's settings, below its root."""
 UNCONFIRMED = "unconfirmed"
 """Code of the ToolError for an edit that an editor says it made and has not shown."""
 MAX_TEXT_BYTES = 4_000_000
@@ -95,6 +98,7 @@ class Workspace(Roots):
         documents: Documents | None = None,
         secrets: SecretRules | None = None,
         guards: GuardRules | None = None,
+        held: HeldRules | None = None,
         max_text_bytes: int = MAX_TEXT_BYTES,
     ) -> None:
         super().__init__(roots)
@@ -105,6 +109,9 @@ class Workspace(Roots):
         """Open buffers of the host; None without one."""
         self.secrets = secrets or SecretRules()
         self.guards = guards or GuardRules()
+        self.held = held or HeldRules()
+        self.confirming: Callable[[], Callable[[], None]] = lambda: lambda: None
+        """Called before an edit of the settings file that a person agreed to; what it gives is called after it."""
         self._permitted: list[tuple[str, str]] = []
         self._written: dict[tuple[str, str], tuple[bytes, text.Encoding]] = {}
         self._made_folders: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -115,7 +122,7 @@ class Workspace(Roots):
         """Raises ToolError `secret` for names of keys and passwords, `closed` for what `.looplineignore` names."""
         if self.secrets.match(at.relative):
             raise ToolError(f"{at.shown} is on the list of secret files and stays closed to tools", code="secret")
-        if at.relative and closed(at.root, at.relative):
+        if at.relative and (closed(at.root, at.relative) or self.held.closed(at.root, at.relative)):
             raise ToolError(f"{at.shown} is closed to tools by {OWN_IGNORE_FILE}", code="closed")
 
     async def read(self, given: str | Location) -> TextFile:
@@ -296,11 +303,27 @@ class Workspace(Roots):
             with suppress(ToolError):
                 keys.append(self.resolve(path).key)
         self._permitted += keys
+        # What such an edit changes of the rules counts, but not what somebody else had loosened before it.
+        rules = [(root, path.removesuffix(OWN_IGNORE_FILE)) for root, path in keys if _is_named(path, OWN_IGNORE_FILE)]
+        rules = [each for each in rules if self.held.settled(*each)]
+        confirm = self.confirming() if any(path == SETTINGS_FILE for _, path in keys) else None
         try:
             yield
         finally:
             for key in keys:
                 self._permitted.remove(key)
+            for root, prefix in rules:
+                self.held.confirm(root, prefix)
+            if confirm is not None:
+                confirm()
+
+    async def hold(self) -> None:
+        """From now on the rules of `.looplineignore` files only get tighter; also for roots that came since."""
+        roots = self.roots
+        if any(not self.held.knows(root) for root in roots):
+            await asyncio.to_thread(self.held.take, roots)
+        else:
+            self.held.take(roots)
 
     def may_write(self, given: str) -> bool:
         """Whether a command may write to this path: inside a root, links followed, and not closed to tools."""
@@ -358,6 +381,10 @@ class Workspace(Roots):
             character = content[error.start]
             where = f"{at.shown} is written in {encoding.label}, which has no U+{ord(character):04X}"
             raise ToolError(f"{where}; nothing was written", code="not_encodable") from error
+
+
+def _is_named(path: str, name: str) -> bool:
+    return path.rpartition("/")[2] == name
 
 
 def _holds(now: str, base: str, target: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.config import Loaded, Settings, load, settings_files
 from agent_core.hosting import reload as reloading
-from agent_core.hosting.reload import FileWatch, Reloader
+from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import Notice, TurnEvent
 from tests.support.cli import environment
@@ -94,6 +94,24 @@ async def test_rules_of_a_workspace_only_get_tighter_while_a_session_lives(tmp_p
         assert hosted.session._parts.terms.policy.decide("command", "shell", "rm x").outcome == "ask"
 
 
+def loaded(tmp_path: Path, rules: str, **flags: object) -> Loaded:
+    file = tmp_path / "project" / ".loopline" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(rules)
+    return load(workspace=tmp_path / "project", env={"XDG_CONFIG_HOME": str(tmp_path)}, flags=flags)
+
+
+def test_rules_hold_also_where_a_flag_says_something_of_the_same_setting(tmp_path: Path) -> None:
+    flags = {"deny": ("git push*",), "approve": "never"}
+    before = loaded(tmp_path, 'deny = ["rm *"]\napprove = "never"\n', **flags)
+    after = reloading.held(before, loaded(tmp_path, "", **{**flags, "approve": "auto"}))
+    assert set(after.settings.deny) == {"rm *", "git push*"} and after.settings.approve == "never"
+    again = reloading.held(after, loaded(tmp_path, "", **flags))
+    assert set(again.settings.deny) == {"rm *", "git push*"}, "to the end of the session"
+    loose = loaded(tmp_path, 'approve = "never"\n', approve="auto")
+    assert reloading.held(loose, loaded(tmp_path, "", approve="auto")).settings.approve == "auto"
+
+
 async def test_a_model_that_is_named_while_the_session_lives_counts_from_the_next_turn(tmp_path: Path) -> None:
     env = environment(tmp_path / "home")
     project = tmp_path / "project"
@@ -170,7 +188,7 @@ def reloader(answers: list[Loaded | Exception]) -> tuple[Reloader, list[Settings
         return answer
 
     start = Loaded(settings=Settings(), origins={})
-    return Reloader(start, load_next, applied.append, lambda text, wrong: lines.append(text)), applied, lines
+    return Reloader(KeptRules(start), load_next, applied.append, lambda text, wrong: lines.append(text)), applied, lines
 
 
 def test_the_same_settings_say_nothing_and_a_complaint_is_made_once(tmp_path: Path) -> None:
