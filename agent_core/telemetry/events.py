@@ -36,7 +36,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
 
 class SessionStarted(Event, frozen=True, kw_only=True, tag="session.started"):
     client: str
-    roots: int
+    roots: int | None = None
     project: str | None = None
     websocket_share: float | None = None
 
@@ -46,6 +46,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn.started"):
 
 
 class TurnFinished(Event, frozen=True, kw_only=True, tag="turn.finished"):
+    """`stages_ms` is empty where the end was only reported: readers work the stages out of calls and tools."""
+
     status: Status
     duration_ms: float
     stages_ms: dict[str, float]
@@ -112,6 +114,36 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
     """Names of what was strange in the stream and did no harm (`protocol.response_stream`), each once."""
 
 
+class CallReported(Event, frozen=True, kw_only=True, tag="call.reported"):
+    """A call that was not measured by us, whole, as another agent or a service told of it. Its stamps are of its end.
+
+    Nothing is added to what was said: what is missing there is None here.
+    """
+
+    reporter: str
+    """Who told: the emitter's mapping, e.g. `codex`, or `import:codex` for a log read from the disk."""
+    status: Status
+    model: str | None = None
+    transport: TransportKind | None = None
+    reuse: Reuse | None = None
+    warmup: bool = False
+    duration_ms: float | None = None
+    response_id: str | None = None
+    ttft_ms: float | None = None
+    visible_ttft_ms: float | None = None
+    inference_ms: float | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    deltas: int | None = None
+    bytes_down: int | None = None
+    finish_reason: str | None = None
+    error_code: str | None = None
+    cost_usd: float | None = None
+
+
 class ToolStarted(Event, frozen=True, kw_only=True, tag="tool.started"):
     tool_call: str
     name: str
@@ -122,7 +154,7 @@ class ToolFinished(Event, frozen=True, kw_only=True, tag="tool.finished"):
     name: str
     status: Literal["ok", "error", "denied", "timeout", "cancelled"]
     duration_ms: float
-    output_bytes: int
+    output_bytes: int | None = None
 
 
 class ApprovalOpened(Event, frozen=True, kw_only=True, tag="approval.opened"):
@@ -203,6 +235,7 @@ AnyEvent = (
     | CallFirstDelta
     | CallProgress
     | CallCompleted
+    | CallReported
     | ToolStarted
     | ToolFinished
     | ApprovalOpened

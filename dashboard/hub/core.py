@@ -6,8 +6,9 @@ Runs on one event loop, which owns all state here; only the store's calls run in
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple, TypeVar
 
@@ -165,13 +166,57 @@ class Hub:
 
     async def _fold_in_turn(self, team: str, agent: str, key: str, batch: Batch) -> int:
         """Batches of one source one after the other. Gives how many events came too late."""
+        async with self._turn_of(key):
+            return await self._fold(self._record(team, agent, key), batch)
+
+    @contextlib.asynccontextmanager
+    async def _turn_of(self, key: str) -> AsyncIterator[None]:
+        """Within, nobody else folds what a source brings."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                return await self._fold(self._record(team, agent, key), batch)
+                yield
         finally:
             if not lock.locked():
                 self._locks.pop(key, None)
+
+    async def accept_made(
+        self,
+        team: str,
+        agent: str,
+        source: str,
+        keys: Sequence[str],
+        asked: Sequence[str],
+        make: Callable[[Member, set[str], set[str]], list[Event]],
+    ) -> int:
+        """Take events that are made here, which get the source's next sequences; they are durable when this is back.
+
+        `keys` are claimed with them; `make` gets the source and those that were not claimed before, and which of the
+        names of `asked` are known. Gives how many keys were new. Raises `Refused`.
+        """
+        if self.writing.behind:
+            raise _refusal(self.writing.last_error)
+        key = self.roster.key(team, agent, source)
+        try:
+            async with self._turn_of(key):
+                record = self._record(team, agent, key)
+                member = await self.roster.member(record)
+                day = day_of(self.now_us())
+                known = await self._owners.known(team, asked)
+                fresh, claims = await self._owners.fresh(record, keys, day)
+                made = make(member, fresh, known)
+                numbered = [
+                    msgspec.structs.replace(event, source=key, seq=record.seq + number)
+                    for number, event in enumerate(made, 1)
+                ]
+                await self._fold_new(member, numbered, record.seq + len(made), claims, day)
+                last = record.seq
+            await self.writing.until_durable(key, last, ACK_S)
+        except StoreError as error:
+            raise _refusal(error) from error
+        self.counters.batches += 1
+        self.counters.repeated += len(keys) - len(fresh)
+        return len(fresh)
 
     def _record(self, team: str, agent: str, key: str) -> SourceRecord:
         record = self.roster.sources.get(key)
@@ -191,13 +236,20 @@ class Hub:
         if batch.last_seq <= record.seq:
             return late
         member = await self.roster.member(record)
-        new, claims = await self._owners.own(record, new, day_of(self.now_us()))
+        await self._fold_new(member, new, batch.last_seq, [], day_of(self.now_us()))
+        return late
+
+    async def _fold_new(
+        self, member: Member, events: list[Event], last_seq: int, claims: list[Claim], day: str
+    ) -> None:
+        """Fold events that were not folded before, in slices; `claims` go with the first."""
+        new, owned_names = await self._owners.own(member.source, events, day)
+        claims = [*claims, *owned_names]
         for start in range(0, max(1, len(new)), SLICE):
             some = new[start : start + SLICE]
             last = start + SLICE >= len(new)
-            self._fold_slice(member, some, batch.last_seq if last else some[-1].seq, [] if start else claims)
+            self._fold_slice(member, some, last_seq if last else some[-1].seq, [] if start else claims)
             await asyncio.sleep(0)
-        return late
 
     async def _late(self, record: SourceRecord, batch: Batch) -> int:
         """How many events of the batch are not new and not here either: they can't be counted any more."""

@@ -67,12 +67,12 @@ def _judge(
     event: ev.Event, before: Sequence[Finding]
 ) -> tuple[Severity, Literal["turn", "call", "tool", "connection"], str, str] | None:
     match event:
-        case ev.CallCompleted(status="failed" | "interrupted"):
+        case ev.CallCompleted(status="failed" | "interrupted") | ev.CallReported(status="failed" | "interrupted"):
             code = event.error_code or event.status
             return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}{_and_suspect(event)}"
-        case ev.CallCompleted(error_code=str(code)):
+        case ev.CallCompleted(error_code=str(code)) | ev.CallReported(error_code=str(code)):
             return "warning", "call", code, f"ended {event.status}{_and_suspect(event)}"
-        case ev.CallCompleted() if names := suspect_figures(event):
+        case ev.CallCompleted() | ev.CallReported() if names := suspect_figures(event):
             if any(
                 one.call == event.call and one.code == SUSPECT_FIGURES for one in islice(reversed(before), _LOOK_BACK)
             ):
@@ -95,6 +95,6 @@ def _judge(
     return None
 
 
-def _and_suspect(event: ev.CallCompleted) -> str:
+def _and_suspect(event: ev.CallCompleted | ev.CallReported) -> str:
     names = suspect_figures(event)
     return f"; reported figures that cannot be right: {figure_names(names)}" if names else ""

@@ -150,6 +150,16 @@ class State:
         """A source was heard of at an instant."""
         self._heard[source] = max(at_ns, self._heard.get(source, 0))
 
+    def lapse(self, turn: str) -> None:
+        """A reported turn whose end nobody tells is not running any more, until more of it is reported."""
+        self.rollup.lapse(turn)
+        if turn in self._running:
+            del self._running[turn]
+            self._dirty.ended.append(turn)
+        self._lines.pop(turn, None)
+        self._dirty.turns.add(turn)
+        self._dirty.everything = True
+
     def give_up(self, turn: str) -> None:
         """A running turn counts as interrupted at its last activity, until its source comes back."""
         self.rollup.give_up(turn)
@@ -281,7 +291,7 @@ class State:
             if not event.warmup:
                 self._note_latest("transport", event.transport, at_ns)
             return
-        if not isinstance(event, ev.CallCompleted | ev.CallFirstDelta):
+        if not isinstance(event, ev.CallCompleted | ev.CallFirstDelta | ev.CallReported):
             return
         row = self.rollup.calls.get(event.call or "")
         if row is None:

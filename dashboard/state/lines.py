@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.telemetry.events import Stage, Status
+from agent_core.telemetry.events import Stage
 from agent_core.telemetry.rollup.rollup import Rollup
-from agent_core.telemetry.rollup.rows import CallRow, TurnRow
+from agent_core.telemetry.rollup.rows import CallRow, TurnRow, TurnStatus
 
 
 class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
     models: tuple[str, ...]
     tools: tuple[str, ...]
     """Names of the tools that ran, each once, in order."""
-    status: Status | None
+    status: TurnStatus | None
     """None while it runs."""
     stage: Stage | None
     """Where a running turn is now."""

@@ -10,9 +10,9 @@ from typing import Literal
 
 import msgspec
 
-from agent_core.telemetry.events import Stage, Status
+from agent_core.telemetry.events import Stage
 from agent_core.telemetry.rollup.rollup import Rollup
-from agent_core.telemetry.rollup.rows import ApprovalRow, CallRow, ToolRow
+from agent_core.telemetry.rollup.rows import ApprovalRow, CallRow, ToolRow, TurnStatus
 
 BarKind = Literal["call", "tool", "approval"]
 
@@ -51,7 +51,7 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
     started_ns: int
     span_ns: int
     duration_ms: float
-    status: Status | None
+    status: TurnStatus | None
     stages_ms: dict[Stage, float]
     """Adds up to `duration_ms`."""
     bars: tuple[Bar, ...]

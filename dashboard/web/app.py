@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from dashboard.hub.store.port import StoreError
-from dashboard.web import api, ingest, stream
+from dashboard.web import api, ingest, otlp, stream
 from dashboard.web.guard import Guard
 from dashboard.web.pages import errors, now, reuse, settings, sign_in, trends, turn, usage
 from dashboard.web.pages.common import page
@@ -26,7 +26,7 @@ def build_app(parts: Parts) -> FastAPI:
     app = FastAPI(title="Loopline", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.parts = parts
     # The busiest first.
-    for module in (ingest, stream, now, turn, trends, usage, reuse, errors, settings, api, sign_in):
+    for module in (ingest, otlp, stream, now, turn, trends, usage, reuse, errors, settings, api, sign_in):
         app.router.routes.extend(module.router.routes)
     app.router.routes.extend(api.public.routes)
     app.add_exception_handler(WebError, _web_error)
@@ -63,6 +63,6 @@ async def _store_error(request: Request, error: Exception) -> Response:
 def _wants_page(request: Request) -> bool:
     """Whether a person reads the answer: a page of ours was asked for, by something that takes HTML."""
     path = request.url.path
-    if path.startswith("/api/") or path in ("/metrics", "/healthz"):
+    if path.startswith(("/api/", "/v1/")) or path in ("/metrics", "/healthz"):
         return False
     return "text/html" in request.headers.get("accept", "") and parts_of(request) is not None

@@ -43,11 +43,7 @@ async def ingest(request: Request, identity: IngestApi) -> Response:
     """Take a batch of one source; the answer's `acked` is its last sequence, which is durable. `late` says how many
     events came behind later ones and are not kept."""
     parts = parts_of(request)
-    try:
-        async with asyncio.timeout(BODY_S):
-            body = await read_body(request, MAX_BODY_BYTES)
-    except TimeoutError:
-        raise WebError(HTTPStatus.REQUEST_TIMEOUT, "too_slow", "The body did not come in time.") from None
+    body = await timely_body(request)
     encoding = request.headers.get("content-encoding", "")
     try:
         if len(body) < _BIG and not encoding:
@@ -65,8 +61,19 @@ async def ingest(request: Request, identity: IngestApi) -> Response:
             )
         taken = await parts.hub.accept(team_of(identity), identity.name, batch, _after(request))
     except Refused as refused:
-        return _refusal(parts, identity, refused)
+        note_refusal(parts, identity, refused)
+        error = WebError(refused.status, refused.code, refused.message, retry_after_s=refused.retry_after_s)
+        return error_reply(error)
     return json_reply({"acked": taken.acked, **({"late": taken.late} if taken.late else {})})
+
+
+async def timely_body(request: Request) -> bytes:
+    """The body, if it comes within `BODY_S`. Raises `WebError`."""
+    try:
+        async with asyncio.timeout(BODY_S):
+            return await read_body(request, MAX_BODY_BYTES)
+    except TimeoutError:
+        raise WebError(HTTPStatus.REQUEST_TIMEOUT, "too_slow", "The body did not come in time.") from None
 
 
 def _after(request: Request) -> int | None:
@@ -80,11 +87,10 @@ def team_of(identity: Identity) -> str:
     return LOCAL_TEAM if identity.team == ALL_TEAMS else identity.team
 
 
-def _refusal(parts: Parts, identity: Identity, refused: Refused) -> Response:
+def note_refusal(parts: Parts, identity: Identity, refused: Refused) -> None:
+    """Count what was not taken, and have it known."""
     parts.hub.counters.refused[refused.code] += 1
     if refused.retry_after_s is None:
         log.warning("a batch of %s was refused: %s", identity.name, refused.code)
         if parts.refusals.take(f"{identity.name} {refused.code}", parts.hub.clock.mono_ns()) == 0:
             parts.auth.audit(identity.name, "ingest.refused", refused.code)
-    error = WebError(refused.status, refused.code, refused.message, retry_after_s=refused.retry_after_s)
-    return error_reply(error)

@@ -16,6 +16,7 @@ from agent_core.errors import ConfigError
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth, Launch, new_launch, services_of
+from dashboard.hub.reporting import Reporting
 from dashboard.hub.settings import read_settings
 from dashboard.hub.store.sqlite_people import SqlitePeople
 from dashboard.hub.store.sqlite_store import SqliteStore
@@ -75,7 +76,8 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             launch, assets = new_launch(), Assets()
             parts = Parts(
                 hub=hub, people=people, auth=Auth(people, options.clock, launch), frames=Frames(hub), site=site,
-                assets=assets, pages=environment(assets), local=local, version=options.version,
+                assets=assets, pages=environment(assets), reporting=Reporting(hub), local=local,
+                version=options.version,
             )  # fmt: skip
             server = Server(build_app(parts), listener)
             parts.abort = server.abort

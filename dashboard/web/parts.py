@@ -13,6 +13,7 @@ from agent_core.rates import Buckets, Failures
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth
+from dashboard.hub.reporting import Reporting
 from dashboard.hub.store.port import People
 from dashboard.web.assets import Assets
 from dashboard.web.origin import Site
@@ -31,6 +32,7 @@ class Parts:
     site: Site
     assets: Assets
     pages: Environment
+    reporting: Reporting
     local: bool
     """Follows this machine's journals."""
     version: str

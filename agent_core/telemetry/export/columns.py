@@ -13,7 +13,7 @@ from typing import Literal, get_args, get_origin
 
 import msgspec
 
-from agent_core.telemetry.events import AnyEvent, CallCompleted, Content, Event
+from agent_core.telemetry.events import AnyEvent, CallCompleted, CallReported, Content, Event
 from agent_core.telemetry.rollup.stages import STAGES
 from agent_core.telemetry.rollup.suspect import suspect_figures
 
@@ -51,7 +51,7 @@ def row(event: Event) -> dict[str, Cell]:
                 cells[name] = msgspec.json.encode(rest).decode()
         else:
             cells[name] = value
-    if isinstance(event, CallCompleted) and (suspect := suspect_figures(event)):
+    if isinstance(event, CallCompleted | CallReported) and (suspect := suspect_figures(event)):
         cells["suspect"] = " ".join(suspect)
     return cells
 

@@ -22,6 +22,7 @@ from agent_core.telemetry.events import (
     CallFirstDelta,
     CallFirstEvent,
     CallProgress,
+    CallReported,
     CallSent,
     Event,
     ServiceCall,
@@ -35,7 +36,7 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-CallEvent = CallSent | CallFirstEvent | CallFirstDelta | CallProgress | CallCompleted
+CallEvent = CallSent | CallFirstEvent | CallFirstDelta | CallProgress | CallCompleted | CallReported
 
 
 class Wanted:
@@ -60,11 +61,11 @@ class Wanted:
             return event.response_id in self._responses
         if event.call is None or not isinstance(event, CallEvent):
             return False
-        if isinstance(event, CallSent):
+        if isinstance(event, CallSent | CallReported):
             (self._calls.add if event.model == self._model else self._calls.discard)(event.call)
         if event.call not in self._calls:
             return False
-        if isinstance(event, CallCompleted) and event.response_id is not None:
+        if isinstance(event, CallCompleted | CallReported) and event.response_id is not None:
             self._responses.add(event.response_id)
         return True
 
@@ -187,7 +188,7 @@ def export(
 
 def _marked(event: Event) -> bytes:
     encoded = encode_event(event)
-    if isinstance(event, CallCompleted) and (suspect := suspect_figures(event)):
+    if isinstance(event, CallCompleted | CallReported) and (suspect := suspect_figures(event)):
         return encoded[:-1] + b',"suspect":' + msgspec.json.encode(suspect) + b"}"
     return encoded
 

@@ -14,7 +14,7 @@ from agent_core.telemetry import events as ev
 
 _CODE = re.compile(r"[A-Za-z0-9_.:+-]{1,64}\Z")
 _MODEL = re.compile(r"\w[\w.:+@-]*(/\w[\w.:+@-]*){0,3}\Z", re.ASCII)
-_CODE_FIELDS = ("cause", "error_code", "finish_reason", "name", "kind", "by")
+_CODE_FIELDS = ("cause", "error_code", "finish_reason", "name", "kind", "by", "reporter")
 REMOVED = "removed"
 
 
@@ -25,10 +25,10 @@ def strip_content(event: ev.Event) -> ev.Event | None:
     changes: dict[str, str | None] = {}
     if isinstance(event, ev.ApprovalResolved) and event.rule is not None:
         changes["rule"] = None  # a rule quotes the command or the path that it allows
-    if isinstance(event, ev.CallSent) and not _MODEL.match(event.model):
+    if isinstance(event, ev.CallSent | ev.CallReported) and event.model is not None and not _MODEL.match(event.model):
         changes["model"] = REMOVED
     for field in _CODE_FIELDS:
         value = getattr(event, field, None)
         if isinstance(value, str) and not _CODE.match(value):
-            changes[field] = REMOVED if field in ("name", "kind") else None
+            changes[field] = REMOVED if field in ("name", "kind", "reporter") else None
     return msgspec.structs.replace(event, **changes) if changes else event

@@ -201,8 +201,9 @@ class Figures:
 
     @property
     def reused_share(self) -> float | None:
-        """Calls that continued their chain / calls; None without calls."""
-        return self.reuse["reused"] / self.calls if self.calls else None
+        """Calls that continued their chain / calls of which it is known; None without any."""
+        known = sum(self.reuse.values())
+        return self.reuse["reused"] / known if known else None
 
     @property
     def goodput(self) -> float | None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from agent_core.telemetry import events as ev
+from agent_core.telemetry.rollup import reported
 from agent_core.telemetry.rollup.axis import Axis
 from agent_core.telemetry.rollup.book import Book, trim
 from agent_core.telemetry.rollup.figures import Figures, Targets, is_good
@@ -67,7 +68,10 @@ class Rollup:
             self.sessions[event.session].last_ns = at_ns
         turn = self.turns.get(event.turn or "")
         if turn is not None and turn.status is None and turn.source == event.source:
-            self._book.show_stages(turn, event.mono_ns)
+            if turn.reported:
+                turn.duration_ns = max(turn.duration_ns, at_ns - turn.started_ns)
+            else:
+                self._book.show_stages(turn, event.mono_ns)
         return True
 
     def fold_all(self, events: Iterable[ev.Event]) -> Rollup:
@@ -124,8 +128,15 @@ class Rollup:
         if turn not in self._book.clocks or row.status is not None:
             return row
         row = msgspec.structs.replace(row)
+        if row.reported:
+            reported.as_of(self._book, row, now_ns)
+            return row
         self._book.show_stages(row, self.axis.mono_ns(row.source, now_ns))
         return row
+
+    def lapse(self, turn: str) -> None:
+        """Nobody tells the end of a reported turn: it counts as nothing, and goes on if more of it is reported."""
+        reported.lapse(self._book, self.turns[turn])
 
     def give_up(self, turn: str) -> None:
         """Count a running turn as interrupted at its last activity until `resume`: nothing is heard of its source."""
@@ -164,7 +175,13 @@ class Rollup:
 
     def _turn_finished(self, event: ev.TurnFinished, at_ns: int) -> None:
         row = self._book.turn(event, at_ns)
+        reported.wake(row)
         if row is None or row.status is not None:
+            return
+        if not event.stages_ms:
+            reported.end(self._book, row, event, at_ns)
+            reported.count(self._book, self.groups, self.targets, row)
+            self._book.forget_old()
             return
         own = self._book.close_turn(row, event.mono_ns)
         duration_ns = ms_to_ns(event.duration_ms)
@@ -261,26 +278,49 @@ class Rollup:
         row.finish_reason, row.error_code = event.finish_reason, event.error_code
         row.service_stages_ms = event.service_stages_ms or row.service_stages_ms
         row.cost_usd = event.cost_usd if event.cost_usd is not None else self._cost(row)
-        if event.response_id is not None:
-            row.response_id = event.response_id
-            self._book.by_response[event.response_id] = row.call
-            early = self._service_first.pop(event.response_id, None)
-            if early is not None:
-                self._service_call(early, at_ns)
+        self._met(event.response_id, row, at_ns)
         self._book.turn_ttft(row)
         inference_ns = None if row.inference_ms is None else ms_to_ns(row.inference_ms)
         self._book.tell(event, lambda clock: clock.call_ended(row.call, event.mono_ns, inference_ns))
         self.groups.add_call(row)
 
+    def _reported(self, event: ev.CallReported, at_ns: int) -> None:
+        if event.call is None:
+            return
+        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
+        row = self._book.call(event, at_ns, warmup=event.warmup)
+        if row.status is not None:
+            self.groups.add_call(row, -1)
+        else:
+            for tally in self._book.tallies_of(event.session):
+                tally.calls += not event.warmup
+        reported.fill(row, event, at_ns)
+        row.cost_usd = event.cost_usd if event.cost_usd is not None else self._cost(row)
+        self._met(event.response_id, row, at_ns)
+        self.groups.add_call(row)
+        turn = self.turns.get(row.turn or "")
+        reported.begin(turn, row.sent_ns)
+        if late and turn is not None:
+            reported.count(self._book, self.groups, self.targets, turn)
+
     def _tool_started(self, event: ev.ToolStarted, at_ns: int) -> None:
+        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
         self._book.open_tool(event, at_ns)
+        turn = self.turns.get(event.turn or "")
+        if turn is not None and turn.reported:
+            reported.begin(turn, at_ns)
+            if late:
+                reported.count(self._book, self.groups, self.targets, turn)
         self._book.tell(event, lambda clock: clock.tool_started(event.tool_call, event.mono_ns))
 
     def _tool_finished(self, event: ev.ToolFinished, at_ns: int) -> None:
+        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
         row = self._book.close_tool(event.turn, event.tool_call, event.mono_ns)
         if row is not None:
             row.ended_ns, row.status, row.output_bytes = at_ns, event.status, event.output_bytes
             row.duration_ms = self._positive(event.duration_ms)
+        if late:
+            reported.count(self._book, self.groups, self.targets, self.turns[event.turn or ""])
         self._book.tell(event, lambda clock: clock.tool_ended(event.tool_call, event.mono_ns))
 
     def _approval_opened(self, event: ev.ApprovalOpened, at_ns: int) -> None:
@@ -321,6 +361,16 @@ class Rollup:
         row.new_tokens, row.reused_tokens = event.new_tokens, event.reused_tokens
 
     # Small things
+
+    def _met(self, response_id: str | None, row: CallRow, at_ns: int) -> None:
+        """Client and service know a response by one id: what the service told of it belongs to the client's call."""
+        if response_id is None:
+            return
+        row.response_id = response_id
+        self._book.by_response[response_id] = row.call
+        early = self._service_first.pop(response_id, None)
+        if early is not None:
+            self._service_call(early, at_ns)
 
     def _suspect(self, row: CallRow, event: ev.CallCompleted) -> list[str]:
         """What the event says that cannot be right; it is judged with the times that the call told before."""
@@ -365,6 +415,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[Rollup, Any, int], None]] = {
     ev.CallFirstDelta: Rollup._first_delta,
     ev.CallProgress: Rollup._progress,
     ev.CallCompleted: Rollup._completed,
+    ev.CallReported: Rollup._reported,
     ev.ToolStarted: Rollup._tool_started,
     ev.ToolFinished: Rollup._tool_finished,
     ev.ApprovalOpened: Rollup._approval_opened,

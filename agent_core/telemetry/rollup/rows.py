@@ -7,12 +7,18 @@ running, never 0.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from agent_core.telemetry.events import Reuse, Stage, Status, TransportKind
 from agent_core.telemetry.rollup.sketch import GAP_ERROR, Sketch
 from agent_core.telemetry.rollup.suspect import TOKENS
 
+TurnStatus = Literal[Status, "untold"]
+"""`untold`: reported by an agent that did not tell the turn's end."""
+Origin = Literal["measured", "reported"]
+"""Who a figure is of: us, or the agent that told of it."""
 _INPUT = frozenset(("input_tokens", "cached_tokens", "cache_write_tokens"))
 _RATED = frozenset(("output_tokens", "reasoning_tokens", "ttft_ms"))
 
@@ -31,6 +37,7 @@ class CallRow(msgspec.Struct, kw_only=True):
     model: str | None = None
     transport: TransportKind | None = None
     warmup: bool = False
+    origin: Origin = "measured"
     reuse: Reuse | None = None
     """Of the last attempt: what became of the chain."""
     attempts: int = 0
@@ -206,7 +213,7 @@ class TurnRow(msgspec.Struct, kw_only=True):
     session: str | None
     started_ns: int
     ended_ns: int | None = None
-    status: Status | None = None
+    status: TurnStatus | None = None
     duration_ns: int = 0
     """To the end; of a running turn to its latest event."""
     stages_ns: dict[Stage, int] = {}
@@ -218,6 +225,10 @@ class TurnRow(msgspec.Struct, kw_only=True):
     calls: list[str] = []
     tools: list[ToolRow] = []
     approvals: list[ApprovalRow] = []
+    reported: bool = False
+    """Told of by another agent: its stages are worked out of its calls and tools, see `reckoning`."""
+    good: bool = False
+    """Of an ended one that was reported: what it was counted as."""
 
     @property
     def duration_ms(self) -> float:

@@ -24,7 +24,7 @@ REPORTED = (*_TIMES, *_COUNTS, "cost_usd")
 
 
 class Reported(Protocol):
-    """A call's figures at its end, as `events.CallCompleted` has them; None is unknown."""
+    """A call's figures at its end, as `events.CallCompleted` and `events.CallReported` have them; None is unknown."""
 
     @property
     def duration_ms(self) -> float | None: ...

@@ -17,7 +17,7 @@ import msgspec
 
 from agent_core.errors import LooplineError, Retry, StateError
 from agent_core.telemetry.codec import decode_event
-from agent_core.telemetry.events import SCHEMA_VERSION, CallCompleted, Content, Event
+from agent_core.telemetry.events import SCHEMA_VERSION, CallCompleted, CallReported, Content, Event
 from agent_core.telemetry.hub.privacy import strip_content
 from agent_core.telemetry.rollup.axis import parse_time_ns
 from agent_core.telemetry.rollup.suspect import REPORTED
@@ -46,7 +46,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _INFLATE_STEP = 1 << 20
 _STAMPS = Event.__struct_fields__.index("mono_ns") + 1
 """Fields that have limits of their own come first in every event."""
-_REST_OF_COMPLETED = [name for name in CallCompleted.__struct_fields__[_STAMPS:] if name not in REPORTED]
+_REST = {
+    kind: [name for name in kind.__struct_fields__[_STAMPS:] if name not in REPORTED]
+    for kind in (CallCompleted, CallReported)
+}
+"""Fields of a call's end that are no figures."""
 
 
 class Refused(LooplineError):
@@ -93,7 +97,7 @@ def read_batch(body: bytes, encoding: str) -> Batch:
     """The batch in a request body; `encoding` is its Content-Encoding, "" for none. Raises `Refused`."""
     source, first_seq, last_seq, widest, passed_over = "", 0, 0, 1, 0
     events: list[Event] = []
-    for number, line in enumerate(_lines(_decoded(body, encoding)), 1):
+    for number, line in enumerate(_lines(inflated(body, encoding, MAX_DECODED_BYTES)), 1):
         if number > MAX_EVENTS:
             raise _too_large(f"more than {MAX_EVENTS} events; send smaller batches")
         head, event = _read(line, number)
@@ -165,9 +169,9 @@ def problem_of(event: Event) -> str:
     except (ValueError, TypeError, OverflowError):
         return "time is not RFC 3339 with a zone"
     values = msgspec.structs.astuple(event)[_STAMPS:]
-    if isinstance(event, CallCompleted):
+    if isinstance(event, CallCompleted | CallReported):
         figures = all(map(_fits_as_reported, (getattr(event, name) for name in REPORTED)))
-        values = tuple(getattr(event, name) for name in _REST_OF_COMPLETED)
+        values = tuple(getattr(event, name) for name in _REST[type(event)])
         return "" if figures and all(map(_fits, values)) else "a value is out of range"
     return "" if all(map(_fits, values)) else "a value is out of range"
 
@@ -206,7 +210,8 @@ def _lines(data: bytes) -> Iterator[bytes]:
         start = end + 1
 
 
-def _decoded(body: bytes, encoding: str) -> bytes:
+def inflated(body: bytes, encoding: str, max_bytes: int) -> bytes:
+    """A body without its Content-Encoding ("" for none). Raises `Refused` before it grows beyond `max_bytes`."""
     if len(body) > MAX_BODY_BYTES:
         raise _too_large(f"the body is longer than {MAX_BODY_BYTES} bytes")
     match encoding.strip().lower():
@@ -224,8 +229,8 @@ def _decoded(body: bytes, encoding: str) -> bytes:
         while data and not inflate.eof:
             part = inflate.decompress(data, _INFLATE_STEP)
             size += len(part)
-            if size > MAX_DECODED_BYTES:
-                raise _too_large(f"the body grows beyond {MAX_DECODED_BYTES} bytes")
+            if size > max_bytes:
+                raise _too_large(f"the body grows beyond {max_bytes} bytes")
             parts.append(part)
             data = inflate.unconsumed_tail
         parts.append(inflate.flush())

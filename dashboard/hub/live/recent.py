@@ -19,7 +19,7 @@ class Recent:
         self.rates: deque[tuple[int, float]] = deque(maxlen=SPAN_S)
         """(second, tokens per second), oldest first."""
         self._minutes: dict[int, tuple[Sketch, Counter[str], int]] = {}
-        """By minute: first-token times, reuse outcomes, calls."""
+        """By minute: first-token times, reuse outcomes, calls whose outcome is known."""
 
     def sample(self, at_s: int, rate: float) -> None:
         """Add the rate of a second; older ones than the span are dropped."""
@@ -42,7 +42,7 @@ class Recent:
         ttft, reuse, calls = self._minutes.get(minute_s, (Sketch(), Counter(), 0))
         ttft.merge(figures.sketches["ttft"])
         reuse.update(figures.reuse)
-        self._minutes[minute_s] = (ttft, reuse, calls + figures.calls)
+        self._minutes[minute_s] = (ttft, reuse, calls + sum(figures.reuse.values()))
         for minute in [minute for minute in self._minutes if minute < now_s - SPAN_S]:
             del self._minutes[minute]
 
@@ -55,7 +55,7 @@ class Recent:
         return merged
 
     def reused(self, now_s: int) -> tuple[int, int]:
-        """(calls of the span that continued their chain, all its calls)."""
+        """(calls of the span that continued their chain, all its calls of which that is known)."""
         reused = calls = 0
         for minute, (_, reuse, count) in self._minutes.items():
             if minute >= now_s - SPAN_S:

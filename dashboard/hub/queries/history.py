@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
-from agent_core.telemetry.events import CallCompleted, Event
+from agent_core.telemetry.events import CallCompleted, CallReported, Event, SessionStarted, TurnFinished
 from agent_core.telemetry.export.files import Wanted
 from dashboard.hub.core import Hub
 from dashboard.hub.live.rows import LiveRow, live_row, row_of
 from dashboard.hub.sources.registry import turn_events_of, whole_events
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
-from dashboard.hub.store.records import DAY_US, TurnQuery, TurnRecord, day_of, response_subject
+from dashboard.hub.store.records import DAY_US, EXPORTER, TurnQuery, TurnRecord, day_of, response_subject
 from dashboard.state.fold import State
 from dashboard.state.lines import TurnLine
 from dashboard.state.silence import GONE_S
@@ -106,11 +106,13 @@ def turn_events(store: Store, record: TurnRecord, believed: Collection[str]) -> 
     responses = [
         response_subject(event.response_id)
         for event in own
-        if isinstance(event, CallCompleted) and event.response_id is not None
+        if isinstance(event, CallCompleted | CallReported) and event.response_id is not None
     ]
     told = whole_events(store, store.events_of(responses, record.team))
     service = [event for event in told if event.source in believed]
     mine = [event for event in own if event.source == record.source]
+    if record.source.startswith(EXPORTER):
+        return [*_by_time([*context, *mine]), *service]
     return [*sorted([*mine, *context], key=_seq), *service]
 
 
@@ -175,6 +177,17 @@ def _of_member(member: Member, turn: str, now_ns: int) -> TurnView:
 
 def _ended_ms(row: LiveRow) -> int:
     return row.started_ms + row.duration_ms
+
+
+def _by_time(events: list[Event]) -> list[Event]:
+    """What another agent reported came in any order; each event has its own instant."""
+    ordered = sorted({event.seq: event for event in events}.values(), key=_mono_ns)
+    return [msgspec.structs.replace(event, seq=number) for number, event in enumerate(ordered, 1)]
+
+
+def _mono_ns(event: Event) -> tuple[int, bool]:
+    """A session is known before what belongs to it."""
+    return (0, False) if isinstance(event, SessionStarted) else (event.mono_ns, isinstance(event, TurnFinished))
 
 
 def _seq(event: Event) -> int:

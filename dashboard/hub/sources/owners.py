@@ -56,6 +56,20 @@ class Owners:
             names[name] = name if owner == agent else f"{name}{MARK}{agent}"
         return [_under(event, record.source, names) for event in events], claims
 
+    async def fresh(self, record: SourceRecord, keys: Sequence[str], day: str) -> tuple[set[str], list[Claim]]:
+        """Those of some keys that nobody of the team brought before, now claimed. Raises `StoreError`."""
+        team = record.team
+        fresh = set(keys) - await self.known(team, keys)
+        for key in fresh:
+            self._remember(team, key, record.agent)
+        return fresh, [Claim(team=team, name=key, agent=record.agent, day=day) for key in keys if key in fresh]
+
+    async def known(self, team: str, names: Sequence[str]) -> set[str]:
+        """Those of some names that somebody of the team brought before. Raises `StoreError`."""
+        unknown = [name for name in names if (team, name) not in self._recent]
+        stored = await self._asked(team, unknown) if unknown else {}
+        return (set(names) - set(unknown)) | set(stored)
+
     def _remember(self, team: str, name: str, owner: str) -> None:
         self._recent[team, name] = owner
         self._recent.move_to_end((team, name))

@@ -119,7 +119,10 @@ class Member:
         """Nothing is heard of the source: what runs counts as interrupted, until it comes back."""
         self._recording, self._at_us = True, now_us
         for turn in self.state.running:
-            self.state.give_up(turn)
+            if self.source.reported:
+                self.state.lapse(turn)
+            else:
+                self.state.give_up(turn)
         self._recording = False
 
     def know_given_up(self, turns: set[str]) -> None:
@@ -189,7 +192,11 @@ class Member:
                 )
             )
         if len(self.state.running) > MAX_OPEN_TURNS:
-            self._interrupt(self.state.running[0], event)
+            oldest = self.state.running[0]
+            if self.source.reported:
+                self.state.lapse(oldest)
+            else:
+                self._interrupt(oldest, event)
 
     def _interrupt(self, turn: str, event: Event) -> None:
         """End a turn that its source seems to have forgotten."""

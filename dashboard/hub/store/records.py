@@ -18,6 +18,9 @@ DAY_US = 86_400_000_000
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _LAST_DAY = date.max.toordinal() - _EPOCH_ORDINAL
 
+EXPORTER = "otlp-"
+"""Beginning of the names of sources that export with OTLP; agents of ours name theirs otherwise."""
+
 EventKind = Literal[0, 1, 2]
 ORDINARY: EventKind = 0
 SAMPLE: EventKind = 1
@@ -142,6 +145,11 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     last_day: str = ""
     seen_us: int = 0
     """When the hub last took events of it."""
+
+    @property
+    def reported(self) -> bool:
+        """Another agent's exporter: what it tells comes in any order, and may lack an end."""
+        return self.source.startswith(EXPORTER)
 
 
 class Flush(msgspec.Struct):

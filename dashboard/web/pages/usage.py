@@ -55,7 +55,8 @@ async def usage(request: Request, identity: ReadApi) -> Response:
         raise WebError(HTTPStatus.BAD_REQUEST, "bad_format", f"format={kind[:40]}: expected json or csv")
     span = time_range(request, hub.now_ns() // 10**9, "30d")
     rows = trends.chosen(await rows_of(hub, span, identity.sees), Filter(**filters(request, FILTERS)))
-    found = [row_of(name, cell.figures) for name, cell in trends.grouped(rows, by, MAX_ROWS).items()]
+    groups = trends.grouped(rows, by, MAX_ROWS)
+    found = [row_of(name, cell.figures) for name, cell in groups.items() if cell.figures.calls]
     if kind == "csv":
         return Response(as_csv(found), media_type="text/csv; charset=utf-8", headers={"cache-control": "no-store"})
     return json_reply({"since_s": span.since_s, "until_s": span.until_s, "by": by, "rows": found})

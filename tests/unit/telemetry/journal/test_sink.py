@@ -59,6 +59,7 @@ def test_events_come_back_as_they_were(tmp_path: Path) -> None:
         scene.finish_turn()
         scene.emit(ev.ServiceCall(response_id="r", stages_ms={"state": 0.1}, new_tokens=1, reused_tokens=2))
         scene.emit(ev.SourceAlive())
+        scene.emit(ev.CallReported(reporter="codex", status="completed", input_tokens=3))
         for event in (
             ev.ConnectionOpened(handshake_ms=1.5),
             ev.ConnectionPrewarmed(),
