@@ -24,9 +24,14 @@ log = logging.getLogger(__name__)
 Approve = Literal["auto", "ask", "never"]
 TransportPolicy = Literal["auto", "websocket", "http"]
 CompactBy = Literal["auto", "service", "local"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+ReasoningSummary = Literal["auto", "off"]
 SandboxChoice = Literal["auto", "off"]
 ServeLogLevel = Literal["debug", "info", "warning", "error"]
 ServeLogFormat = Literal["json", "text"]
+
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+"""How hard a model thinks, weakest first."""
 
 TARGETS = ("ttft_ms", "tpot_ms", "overhead_ms", "turn_ms")
 """What a target can be set for: time to first token, time per output token, overhead of a call, a whole turn."""
@@ -39,6 +44,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     base_url: str | None = None
     model: str | None = None
+    effort: Effort | None = None
+    reasoning_summary: ReasoningSummary = "auto"
+    models: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     approve: Approve = "ask"
     approve_read: Approve = "auto"
     approve_edit: Approve = "auto"
@@ -178,6 +186,13 @@ SETTINGS: tuple[Setting, ...] = (
             doc="Responses service to talk to, ending in /v1. Unset and no OPENAI_API_KEY: the embedded service."),
     Setting(key="model", field="model", env="LOOPLINE_MODEL", parse=_text, workspace=True,
             expected="a model name", doc="Model of every call. Unset: `repair` on the embedded service."),
+    Setting(key="effort", field="effort", env="LOOPLINE_EFFORT", parse=_choice(EFFORTS), workspace=True,
+            expected=" or ".join((", ".join(EFFORTS[:-1]), EFFORTS[-1])),
+            doc="How hard the model thinks. Unset: as it likes. A model that takes no such level is sent none."),
+    Setting(key="reasoning_summary", field="reasoning_summary", parse=_choice(get_args(ReasoningSummary)),
+            expected="auto or off", doc="auto: a summary of its reasoning is asked for where the model gives one."),
+    Setting(key="models", field="models", parse=_tables, expected="tables, one per model",
+            doc="What a model can do, over what is known: context_tokens, images, efforts, edit_tool, effort, …"),
     Setting(key="approve", field="approve", env="LOOPLINE_APPROVE", parse=_choice(get_args(Approve)), workspace=True,
             expected="auto, ask or never",
             doc="ask: commands ask first. auto: nothing asks. never: what would ask is denied."),

@@ -14,7 +14,7 @@ import msgspec
 from agent_core.agent.archive import Archive, Entry, first_words
 from agent_core.agent.history import History
 from agent_core.clock import new_id
-from agent_core.config import load, runtime_dir, state_dir
+from agent_core.config import Effort, load, runtime_dir, state_dir
 from agent_core.control.client import ControlClient, Host, find_hosts
 from agent_core.control.lock import read_holder
 from agent_core.control.messages import ControlError, SessionInfo
@@ -23,6 +23,7 @@ from agent_core.hosting.attached import AttachedHost, turns_of
 from agent_core.hosting.local import LocalHost
 from agent_core.hosting.port import SessionHost
 from agent_core.hosting.session import Hosted, HostOptions, host_session
+from agent_core.runtime.connect import model_book
 from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.turns.approval import Decision
 from agent_core.turns.events import TurnEvent, TurnStatus
@@ -215,6 +216,13 @@ class Desk:
             )
         except (ConfigError, UsageError):
             return None
+
+    def check_effort(self, effort: Effort) -> None:
+        """Raises UsageError (`effort_unsupported`) where the model of new turns is known not to take it."""
+        endpoint = self.endpoint()
+        if endpoint is not None and endpoint.model:
+            settings = load(workspace=self._roots()[0], flags=self.flags(), env=self._process.env).settings
+            model_book(endpoint, settings).of(endpoint.model).check_effort(effort)
 
     # Listing
 

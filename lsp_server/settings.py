@@ -25,12 +25,13 @@ _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 _FIELDS: Mapping[str, str] = {
     "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
-    "project": "project", "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
+    "effort": "effort", "project": "project",
+    "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
 }  # fmt: skip
 _SWITCHES: Mapping[str, str] = {
     "codeLens": "editor.code_lens", "aiComments": "editor.ai_comments", "inlineCompletion": "editor.inline_completion",
 }  # fmt: skip
-_FOLDER_MAY_SAY = frozenset({"model", "project", "codeLens"})
+_FOLDER_MAY_SAY = frozenset({"model", "effort", "project", "codeLens"})
 
 
 class EditorSettings(msgspec.Struct, frozen=True, kw_only=True):

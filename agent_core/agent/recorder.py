@@ -122,5 +122,6 @@ class Recorder:
                 stages_ms=stages_ms,
                 calls=event.calls,
                 tools=event.tools,
+                mode=event.mode,
             )
         )

@@ -25,17 +25,21 @@ from agent_core.agent.context.fragments import message
 from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox, Input
 from agent_core.agent.limits import Spent
+from agent_core.agent.shaping import Shaping
 from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.clock import Clock, new_id
+from agent_core.config import Effort
 from agent_core.errors import LooplineError, UsageError
-from agent_core.model.port import CallRequest, Model
+from agent_core.model.capabilities import ModelBook
+from agent_core.model.port import Model
 from agent_core.telemetry.emitter import Emitter
 from agent_core.telemetry.events import SessionStarted, Status
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace.workspace import Workspace
 from agent_core.turns.events import InputTaken, Notice, Observer, TurnBegan, TurnEnded, title_of
+from agent_core.turns.options import PLAIN, TurnOptions
 
 
 class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +64,9 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     websocket_share: float | None = None
     checkpoints: Checkpoints | None = None
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    book: ModelBook = msgspec.field(default_factory=ModelBook)
+    effort: Effort | None = None
+    reasoning_summary: bool = False
 
 
 class TurnHandle(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +89,15 @@ class Session:
         self._queued: list[str] = []
         self._closed = self._undoing = False
         self._begins: dict[str, tuple[int, int]] = {}
-        self._request = CallRequest(
+        self._shaping = Shaping(
             model=parts.model_name,
             instructions=parts.instructions,
-            tools=parts.toolbox.wire_json(),
             items=parts.history.items,
+            toolbox=parts.toolbox,
             options=parts.options,
+            book=parts.book,
+            effort=parts.effort,
+            summary=parts.reasoning_summary,
         )
 
     @property
@@ -96,11 +106,16 @@ class Session:
 
     @property
     def model(self) -> str:
-        return self._request.model
+        return self._shaping.model
 
     def use_model(self, name: str) -> None:
         """From the next turn on; the conversation is then sent in full once."""
-        self._request = msgspec.structs.replace(self._request, model=name)
+        self._shaping.model = name
+
+    def use_effort(self, effort: Effort | None, *, summary: bool) -> None:
+        """From the next turn on; the conversation is then sent in full once. A level that the model does not take is
+        not sent."""
+        self._shaping.effort, self._shaping.summary = effort, summary
 
     def change_terms(self, terms: Terms) -> None:
         """From the next call and the next approval on, also of a turn that runs."""
@@ -132,7 +147,7 @@ class Session:
         if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):
             text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
             parts.observer(Notice(severity="warning", text=text, session_id=self.id))
-        await parts.model.prewarm(self._request)
+        await parts.model.prewarm(self._shaping.request())
 
     def _take_up(self) -> None:
         """Complete what a process that died left open, and know again what it had told the model."""
@@ -143,10 +158,11 @@ class Session:
             history.mark_turn(history.turns[-1].turn, "interrupted")
         self._parts.context.recall(history.context())
 
-    def start_turn(self, task: str, *, turn_id: str | None = None) -> TurnHandle:
+    def start_turn(self, task: str, *, turn_id: str | None = None, options: TurnOptions = PLAIN) -> TurnHandle:
         """Start a turn and return at once; `turn_id` None: a fresh id.
 
-        Raises UsageError for an empty task, while another turn runs, and once the session is closed.
+        Raises UsageError for an empty task, for options that the model does not take, while another turn runs, and once
+        the session is closed.
         """
         if self._closed:
             raise UsageError("the session is closed", code="session_closed")
@@ -154,20 +170,21 @@ class Session:
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
         if self.running is not None or self._undoing:
             raise UsageError("a turn of this session runs already", code="turn_running", hint="steer or cancel it")
+        self._shaping.check(options)
         turn_id, started_ns, box = turn_id or new_id("turn"), self._parts.clock.mono_ns(), Inbox()
         handle = TurnHandle(
             turn=turn_id,
             task=task,
             started_ns=self._parts.clock.wall_ns(),
-            done=asyncio.create_task(self._run(turn_id, task, started_ns, box), name=turn_id),
+            done=asyncio.create_task(self._run(turn_id, task, started_ns, box, options), name=turn_id),
             inbox=box,
         )
         self.turns.append(handle)
         return handle
 
-    async def run_turn(self, task: str) -> Outcome:
+    async def run_turn(self, task: str, options: TurnOptions = PLAIN) -> Outcome:
         """Start a turn and wait for its end; cancelling the wait cancels the turn, and is raised once all is tidy."""
-        handle = self.start_turn(task)
+        handle = self.start_turn(task, options=options)
         try:
             return await asyncio.shield(handle.done)
         except asyncio.CancelledError:
@@ -235,7 +252,7 @@ class Session:
         await self._parts.model.close()
         self._parts.history.close()
 
-    async def _run(self, turn_id: str, task: str, started_ns: int, box: Inbox) -> Outcome:
+    async def _run(self, turn_id: str, task: str, started_ns: int, box: Inbox, options: TurnOptions) -> Outcome:
         """A turn from its first event to its last. Errors that end it, and a cancel, are in the outcome."""
         parts = self._parts
         turn: Turn | None = None
@@ -252,11 +269,11 @@ class Session:
         try:
             self._begins[turn_id] = parts.history.items.start, len(parts.history.items)
             parts.history.mark_turn(turn_id, "started")
-            await self._open_turn(task, turn_id)
-            if await parts.toolbox.refresh():
-                self._request = msgspec.structs.replace(self._request, tools=parts.toolbox.wire_json())
-            turn = self._turn(turn_id, box)
-            with undoing.recording(parts.checkpoints, turn_id):
+            await self._open_turn(task, turn_id, options)
+            await parts.toolbox.refresh()
+            turn = self._turn(turn_id, box, options)
+            reading_only = parts.toolbox.reading_only(options.mode == "plan")
+            with undoing.recording(parts.checkpoints, turn_id), reading_only:
                 outcome = await turn.run()
         except asyncio.CancelledError:
             outcome = ended("cancelled", "cancelled")
@@ -267,10 +284,10 @@ class Session:
             parts.observer(Notice(severity="error", text=words, session_id=self.id))
         finally:
             self._queued += box.abandon()
-            self._finish(turn_id, outcome, started_ns)
+            self._finish(turn_id, outcome, started_ns, options)
         return outcome
 
-    async def _open_turn(self, task: str, turn_id: str) -> None:
+    async def _open_turn(self, task: str, turn_id: str, options: TurnOptions) -> None:
         """Put what changed around and the user's words into the history; the words also if the turn is cancelled."""
         notes: list[bytes] = []
         try:
@@ -279,14 +296,16 @@ class Session:
         finally:
             queued, self._queued = self._queued, []
             words = [message("user", text) for text in (*queued, task)]
-            self._parts.history.append([*notes, *words], turn_id)
+            mode = self._parts.context.mode(options.mode)
+            self._parts.history.append([*notes, *mode, *words], turn_id)
 
-    def _turn(self, turn_id: str, box: Inbox) -> Turn:
+    def _turn(self, turn_id: str, box: Inbox, options: TurnOptions = PLAIN) -> Turn:
         parts = self._parts
+        request = self._shaping.request(options)
         return Turn(
             session_id=self.id,
             turn_id=turn_id,
-            request=msgspec.structs.replace(self._request, turn=turn_id),
+            request=msgspec.structs.replace(request, turn=turn_id),
             history=parts.history,
             model=parts.model,
             tools=ToolRunner(
@@ -299,6 +318,7 @@ class Session:
                 observer=parts.observer,
                 workspace=parts.workspace,
                 checkpoints=parts.checkpoints,
+                offer=self._shaping.offer(options),
             ),
             context=parts.context,
             compactor=parts.compactor,
@@ -309,7 +329,7 @@ class Session:
             inbox=box,
         )
 
-    def _finish(self, turn_id: str, outcome: Outcome, started_ns: int) -> None:
+    def _finish(self, turn_id: str, outcome: Outcome, started_ns: int, options: TurnOptions) -> None:
         parts = self._parts
         parts.history.mark_turn(turn_id, outcome.status, outcome.text)
         parts.observer(
@@ -321,6 +341,7 @@ class Session:
                 duration_ms=(parts.clock.mono_ns() - started_ns) / 1e6,
                 calls=outcome.calls,
                 tools=outcome.tools,
+                mode=options.mode,
                 error_code=outcome.error.code if outcome.error is not None else None,
                 exit_code=outcome.error.exit_code if outcome.error is not None else None,
             )

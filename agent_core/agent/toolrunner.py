@@ -17,8 +17,9 @@ from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints, Found
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, new_id, rfc3339
+from agent_core.text import to_json
 from agent_core.tools.port import Kind, ToolContext, ToolResult
-from agent_core.tools.toolbox import Toolbox
+from agent_core.tools.toolbox import APPLY_PATCH, EVERYTHING, Offer, Toolbox
 from agent_core.tools.workspace.workspace import Workspace
 from agent_core.turns import events as told
 from agent_core.turns.approval import Approval
@@ -44,7 +45,9 @@ class ToolRunner:
         observer: Observer,
         workspace: Workspace,
         checkpoints: Checkpoints | None = None,
+        offer: Offer = EVERYTHING,
     ) -> None:
+        self._offer = offer
         self._checkpoints, self._workspace = checkpoints, workspace
         self._ids = {"session_id": session_id, "turn_id": turn_id}
         self._toolbox, self._terms, self._approvals = toolbox, terms, approvals
@@ -54,6 +57,7 @@ class ToolRunner:
 
     async def run(self, call: Call) -> ToolResult:
         """Ask if needed, then run; the result is what the model is told."""
+        call = _plain(call)
         if (refusal := await self._approve(call)) is not None:
             self._began(call, refused=True)
             return self._finished(call, refusal, self._clock.mono_ns(), Found())
@@ -130,6 +134,8 @@ class ToolRunner:
         kind = self.kinds.get(call.name)
         if kind is None:
             return None  # an unknown tool has no effect; the toolbox answers it with what exists
+        if not self._allowed(call):
+            return _denied("plan mode: nothing may be changed")
         subject = subject_of(call.name, _object(call.arguments))
         verdict = self._terms.policy.decide(kind, call.name, subject, self._guarded(call))
         if verdict.outcome == "allow":
@@ -155,6 +161,12 @@ class ToolRunner:
             self._terms.policy.remember(call.name, subject)
         return None if decision != "deny" else _denied("denied by the user")
 
+    def _allowed(self, call: Call) -> bool:
+        """Whether the turn's mode allows it. What goes on in the background would outlive the mode."""
+        if not self._offer.reading_only:
+            return True
+        return self._toolbox.offered(call.name, self._offer) and not _object(call.arguments).get("background")
+
     async def _ask(self, approval: Approval) -> Answer:
         """Open an approval, wait for its answer; it is withdrawn when the turn is cancelled."""
         self._tell(told.ApprovalAsked(approval=approval))
@@ -171,6 +183,14 @@ class ToolRunner:
                 )
             )
         return answer
+
+
+def _plain(call: Call) -> Call:
+    """A call of the free-form `apply_patch` as the call of `patch` that it is: for approvals, guards and people."""
+    if call.name != APPLY_PATCH:
+        return call
+    patch = call.arguments if call.item_type == "custom_tool_call" else _object(call.arguments).get("input", "")
+    return msgspec.structs.replace(call, name="patch", arguments=to_json({"patch": patch}).decode())
 
 
 def _denied(why: str) -> ToolResult:

@@ -67,6 +67,15 @@ def run(
                      "never: what would ask is denied. [default: ask]"),
     ] = None,
     transport: Transport = None,
+    effort: Annotated[
+        str | None,
+        typer.Option(metavar="none|minimal|low|medium|high|xhigh", help="How hard the model thinks, where it takes "
+                     "that. [default: as the model likes]"),
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Change nothing, and answer with a plan; commands run where they can write "
+                           "nothing.")
+    ] = False,
     json: Json = False,
     resume: Annotated[
         str | None, typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model.")
@@ -85,10 +94,18 @@ def run(
     """
     from agent_core.cli.run import RunOptions, run_task
 
-    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport}
+    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport, "effort": effort}
     sys.exit(
         run_task(
-            RunOptions(task=task, workspace=workspace, flags=flags, json=json, resume=resume, python=_program(python))
+            RunOptions(
+                task=task,
+                workspace=workspace,
+                flags=flags,
+                json=json,
+                resume=resume,
+                python=_program(python),
+                mode="plan" if plan else "act",
+            )
         )
     )
 

@@ -20,6 +20,7 @@ from agent_core.telemetry.journal.reader import Feed
 from agent_core.tools.workspace import text as text_of
 from agent_core.tools.workspace.changes import Change, Content, Opaque, change_of
 from agent_core.turns.events import Notice, Observer, ToolEnded, TurnEvent
+from agent_core.turns.options import PLAIN, TurnOptions
 
 MAX_FILES = 200
 JOURNAL_LIMIT_S, LOOK_S = 3.0, 0.05
@@ -37,7 +38,14 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def say_attached(
-    held: SessionHeld, session: str, task: str, *, observer: Observer, approver: Approver, states: Path
+    held: SessionHeld,
+    session: str,
+    task: str,
+    *,
+    options: TurnOptions = PLAIN,
+    observer: Observer,
+    approver: Approver,
+    states: Path,
 ) -> Shared:
     """Say `task` to the hosted session and watch until the turn that takes it, or that it starts, ends. Raises
     ControlError."""
@@ -49,7 +57,7 @@ async def say_attached(
         observer(event)
 
     async with attach(held, session, observer=watch, approver=approver) as attached:
-        said = await attached.say(task)
+        said = await attached.say(task, options)
         if said.fate == "steered":
             observer(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
         end = await attached.end_of(said.turn)

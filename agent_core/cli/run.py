@@ -31,6 +31,7 @@ from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.tools.workspace.changes import Change
 from agent_core.turns.events import Observer
+from agent_core.turns.options import CARRY_OUT, Mode, TurnOptions
 
 LOOKS, LOOK_AGAIN_S = 10, 0.2
 """How often a session is looked at again whose host does not answer and still holds it."""
@@ -48,6 +49,12 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     json: bool = False
     resume: str | None = None
     python: str | None = None
+    mode: Mode = "act"
+
+    @property
+    def of_turn(self) -> TurnOptions:
+        """A level of effort goes with the turn, too, for a session that another process hosts."""
+        return TurnOptions(mode=self.mode, effort=self.flags.get("effort"))
 
 
 class Changed(msgspec.Struct):
@@ -103,6 +110,9 @@ def run_task(options: RunOptions) -> int:
         finally:
             terminal.close()
         show(console, report)
+        if options.mode == "plan" and report.status == "completed" and terminal.session_id:
+            go_on = f'loopline run --resume {terminal.session_id} "{CARRY_OUT}"'
+            console.print(Text(f"a plan, nothing was changed; to carry it out: {go_on}", style="cyan"), soft_wrap=True)
     return report.exit_code
 
 
@@ -148,14 +158,20 @@ async def _outcome(
     for looks_left in range(LOOKS, -1, -1):
         try:
             async with host_session(host_options, observer=observer, approver=approver, sinks=(events,)) as hosted:
-                return await _turn(hosted, options.task, changed)
+                return await _turn(hosted, options, changed)
         except SessionHeld as held:
             from agent_core.cli.attached import say_attached
 
             session, states = options.resume or "", state_dir(host_options.env)
             try:
                 shared = await say_attached(
-                    held, session, options.task, observer=observer, approver=approver, states=states
+                    held,
+                    session,
+                    options.task,
+                    options=options.of_turn,
+                    observer=observer,
+                    approver=approver,
+                    states=states,
                 )
             except ControlError as error:
                 if error.code not in ("control_gone", "control_ending") or not looks_left:
@@ -169,9 +185,9 @@ async def _outcome(
     raise AssertionError("the last look returns or raises")
 
 
-async def _turn(hosted: Hosted, task: str, changed: Changed) -> Outcome:
+async def _turn(hosted: Hosted, options: RunOptions, changed: Changed) -> Outcome:
     try:
-        return await hosted.session.run_turn(task)
+        return await hosted.session.run_turn(options.task, options.of_turn)
     finally:
         changed.files += await hosted.workspace.net_changes()
         changed.more = hosted.workspace.changes.left_out

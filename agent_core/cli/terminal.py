@@ -49,10 +49,13 @@ class Terminal:
         self._console = console
         self._spinner: Spinner | None = None
         self._thought = ""
+        self.session_id = ""
+        """Of the session that was opened."""
 
     def __call__(self, event: TurnEvent) -> None:
         match event:
-            case SessionOpened(model=model, endpoint=endpoint, note=note):
+            case SessionOpened(session_id=session_id, model=model, endpoint=endpoint, note=note):
+                self.session_id = session_id
                 named = f"{model} ({note})" if note else model
                 self._print(Text(f"loopline · {one_line(named, 200)} · {one_line(endpoint, 200)}", style="bold"))
             case TurnBegan(task=task):

@@ -42,6 +42,7 @@ from agent_core.control.messages import (
 )
 from agent_core.control.sockets import dial, list_sockets
 from agent_core.turns.approval import Decision
+from agent_core.turns.options import PLAIN, TurnOptions
 
 ANSWER_S = 15.0
 """Longest wait for a reply; the host gives up earlier."""
@@ -150,13 +151,14 @@ class ControlClient:
     async def steer(self, turn: str, text: str) -> Steered:
         return await self._ask(SteerRequest(id=self._new_id(), turn=turn, text=text), Steered)
 
-    async def start(self, session: str, task: str, *, turn: str | None = None) -> Started:
+    async def start(self, session: str, task: str, *, turn: str | None = None, options: TurnOptions = PLAIN) -> Started:
         """Start a turn; `turn_running` while one runs. It goes on if this client leaves."""
-        return await self._ask(StartRequest(id=self._new_id(), session=session, task=task, turn=turn), Started)
+        request = StartRequest(id=self._new_id(), session=session, task=task, turn=turn, options=options)
+        return await self._ask(request, Started)
 
-    async def say(self, session: str, text: str) -> Said:
-        """Say something to the turn that runs, or start one with it."""
-        return await self._ask(SayRequest(id=self._new_id(), session=session, text=text), Said)
+    async def say(self, session: str, text: str, *, options: TurnOptions = PLAIN) -> Said:
+        """Say something to the turn that runs, or start one with it, and with `options`."""
+        return await self._ask(SayRequest(id=self._new_id(), session=session, text=text, options=options), Said)
 
     async def undo(self, session: str, turn: str, *, files: bool = True, conversation: bool = False) -> Undone:
         """Take back what a turn did; what is refused has the session's own code (`undo_off`, `unknown_turn`, …)."""

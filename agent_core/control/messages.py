@@ -6,8 +6,8 @@ that id:
     list                                     -> [SessionInfo]
     attach {session, events?}                -> null, then `update` messages; with `events` also `event` messages
     detach {session}                         -> null, and `detached`
-    start {session, task, turn?}             -> Started; refused with `turn_running` while a turn runs
-    say {session, text}                      -> Said: to the turn that runs, else it starts one
+    start {session, task, turn?, options?}   -> Started; refused with `turn_running` while a turn runs
+    say {session, text, options?}            -> Said: to the turn that runs, else it starts one
     steer {turn, text}                       -> Steered: to that turn only; what it can't take waits for the next turn
     cancel {turn}                            -> null
     undo {session, turn, files?, conversation?} -> Undone
@@ -27,6 +27,7 @@ import msgspec
 from agent_core.errors import LooplineError, StateError
 from agent_core.text import to_json
 from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import Steered as Steered
 
 PROTOCOL = 2
@@ -106,11 +107,14 @@ class StartRequest(Request, frozen=True, kw_only=True, tag="start"):
     task: str
     turn: str | None = None
     """Id of the new turn; None: the host makes one."""
+    options: TurnOptions = PLAIN
 
 
 class SayRequest(Request, frozen=True, kw_only=True, tag="say"):
     session: str
     text: str
+    options: TurnOptions = PLAIN
+    """Of the turn that it starts."""
 
 
 class UndoRequest(Request, frozen=True, kw_only=True, tag="undo"):

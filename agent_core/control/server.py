@@ -79,8 +79,8 @@ class Handlers:
     answer: Callable[[str, Decision, str], Awaitable[None]]
     cancel: Callable[[str], Awaitable[None]]
     steer: Callable[[str, str], Awaitable[Steered]]
-    start: Callable[[str, str, str | None], Awaitable[Started]]
-    say: Callable[[str, str], Awaitable[Said]]
+    start: Callable[[StartRequest], Awaitable[Started]]
+    say: Callable[[SayRequest], Awaitable[Said]]
     undo: Callable[[UndoRequest], Awaitable[Undone]]
 
 
@@ -241,9 +241,9 @@ class ControlServer:
             case SteerRequest():
                 return await handlers.steer(request.turn, request.text)
             case StartRequest():
-                return await handlers.start(request.session, request.task, request.turn)
+                return await handlers.start(request)
             case SayRequest():
-                return await handlers.say(request.session, request.text)
+                return await handlers.say(request)
             case UndoRequest():
                 return await handlers.undo(request)
         return None

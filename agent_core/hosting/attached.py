@@ -35,6 +35,7 @@ from agent_core.turns.events import (
     TurnStatus,
     read_event,
 )
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import SessionView, Steered, TurnView
 
 _STATUS: Mapping[str, TurnStatus] = {
@@ -129,9 +130,9 @@ class AttachedHost:
     def knows(self, turn_id: str) -> bool:
         return self._turns.knows(turn_id)
 
-    def submit(self, task: str, *, title: str = "") -> TurnView:
+    def submit(self, task: str, *, title: str = "", options: TurnOptions = PLAIN) -> TurnView:
         """It is started once nothing else runs."""
-        turn = self._turns.add(task, title)
+        turn = self._turns.add(task, title, options)
         self._waiting.append(turn)
         self._changed.set()
         return turn
@@ -263,7 +264,7 @@ class AttachedHost:
     async def _begun(self, turn: TurnView) -> bool:
         """Start a turn there. False: not yet."""
         try:
-            await self._speak().start(self.id, turn.task, turn=turn.turn_id)
+            await self._speak().start(self.id, turn.task, turn=turn.turn_id, options=turn.options)
         except LooplineError as error:
             if error.code in ("turn_running", "control_ending", "control_gone"):
                 return False

@@ -11,8 +11,10 @@ from agent_core.clock import rfc3339
 from agent_core.control.messages import (
     ControlError,
     Said,
+    SayRequest,
     SessionInfo,
     Started,
+    StartRequest,
     Steered,
     TurnInfo,
     UndoConflict,
@@ -130,18 +132,18 @@ class HostedSessions:
                 return Steered(input_id=given.input_id, fate=given.fate)
         raise ControlError(f"no turn {turn}", code="control_not_found")
 
-    async def _start(self, session_id: str, task: str, turn: str | None) -> Started:
-        hosted = self._hosted(session_id)
+    async def _start(self, asked: StartRequest) -> Started:
+        hosted = self._hosted(asked.session)
         self._check_starts(hosted)
-        return Started(turn=hosted.session.start_turn(task, turn_id=turn).turn)
+        return Started(turn=hosted.session.start_turn(asked.task, turn_id=asked.turn, options=asked.options).turn)
 
-    async def _say(self, session_id: str, text: str) -> Said:
-        hosted = self._hosted(session_id)
-        given = await hosted.session.tell(text)
+    async def _say(self, asked: SayRequest) -> Said:
+        hosted = self._hosted(asked.session)
+        given = await hosted.session.tell(asked.text)
         if given is not None:
             return Said(turn=given[0].turn, fate="steered", input_id=given[1].input_id)
         self._check_starts(hosted)
-        return Said(turn=hosted.session.start_turn(text).turn, fate="started")
+        return Said(turn=hosted.session.start_turn(asked.text, options=asked.options).turn, fate="started")
 
     async def _undo(self, request: UndoRequest) -> Undone:
         """Begun once, it ends: also if whoever asked leaves or does not wait."""

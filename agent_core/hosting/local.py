@@ -28,6 +28,7 @@ from agent_core.tools.workspace.changes import Change
 from agent_core.tools.workspace.workspace import Documents, OpenDocument
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import EndStatus, Notice, Observer, TurnEvent
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import SessionView, Steered, TurnView
 
 log = logging.getLogger(__name__)
@@ -108,8 +109,8 @@ class LocalHost:
     def knows(self, turn_id: str) -> bool:
         return self._turns.knows(turn_id)
 
-    def submit(self, task: str, *, title: str = "") -> TurnView:
-        turn = self._turns.add(task, title)
+    def submit(self, task: str, *, title: str = "", options: TurnOptions = PLAIN) -> TurnView:
+        turn = self._turns.add(task, title, options)
         self._wanted.put_nowait(turn)
         return turn
 
@@ -265,8 +266,12 @@ class LocalHost:
         if turn is None or turn.status != "queued" or self._hosted is None:
             return
         await self._until_idle()
+        try:
+            handle = self._hosted.session.start_turn(turn.task, turn_id=turn.turn_id, options=turn.options)
+        except LooplineError as error:
+            self._refuse(turn, error)
+            return
         turn.status = "running"
-        handle = self._hosted.session.start_turn(turn.task, turn_id=turn.turn_id)
         await asyncio.wait({handle.done})
 
     async def _take_back(self, undo: Undo) -> None:

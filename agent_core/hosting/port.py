@@ -17,6 +17,7 @@ from agent_core.tools.workspace.changes import Change
 from agent_core.tools.workspace.workspace import Documents
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import Observer
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import SessionView, Steered, TurnView
 
 
@@ -68,8 +69,9 @@ class SessionHost(Protocol):
     def knows(self, turn_id: str) -> bool:
         """Whether it is a turn, or the undoing of one, of this session."""
 
-    def submit(self, task: str, *, title: str = "") -> TurnView:
-        """Queue a turn, at once. `title` empty: the task's first line."""
+    def submit(self, task: str, *, title: str = "", options: TurnOptions = PLAIN) -> TurnView:
+        """Queue a turn, at once. `title` empty: the task's first line. Options that the model does not take end the
+        turn when it would begin."""
 
     def take_over(self, turns: Sequence[TurnView]) -> None:
         """Queue turns that were asked for where the session was before."""

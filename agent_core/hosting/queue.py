@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.errors import UsageError
 from agent_core.turns.events import EndStatus, TurnBegan, TurnEnded, TurnEvent, TurnUndone, title_of
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import TurnView
 
 
@@ -49,10 +50,11 @@ class TurnList:
         """Those that run or wait."""
         return [turn for turn in self._turns if not turn.is_over]
 
-    def add(self, task: str, title: str) -> TurnView:
+    def add(self, task: str, title: str, options: TurnOptions = PLAIN) -> TurnView:
         """A turn that is asked for now."""
         title = title or title_of(task)
-        turn = TurnView(turn_id=new_id("turn"), title=title, task=task, started=rfc3339(self._clock.wall_ns()))
+        started = rfc3339(self._clock.wall_ns())
+        turn = TurnView(turn_id=new_id("turn"), title=title, task=task, started=started, options=options)
         self.title = self.title or title
         self._turns.append(turn)
         return turn

@@ -33,7 +33,8 @@ LOOK_EVERY_MS: Final = 1_000
 _STRICT: Final = ("auto", "ask", "never")
 
 LIVE: Final = frozenset({"approve", "approve_read", "approve_edit", "approve_command", "allow", "deny", "max_calls",
-                         "max_minutes", "max_tokens", "max_cost", "max_repeats", "prices", "model"})  # fmt: skip
+                         "max_minutes", "max_tokens", "max_cost", "max_repeats", "prices", "model", "effort",
+                         "reasoning_summary"})  # fmt: skip
 """Fields that a session takes over while it lives; the others count from the next session on."""
 
 

@@ -36,7 +36,7 @@ from agent_core.hosting.observers import EventTap, Observers
 from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.resume import as_it_was, check_id, read_header, roots_of
 from agent_core.model.session import ModelSession
-from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown
+from agent_core.runtime.connect import compacts_in_band, create_options, model_book, model_settings, shown
 from agent_core.runtime.embedded import Embedded, embedded_service
 from agent_core.runtime.endpoint import EMBEDDED_URL, Endpoint, choose, completed
 from agent_core.runtime.telemetry import telemetry
@@ -129,6 +129,9 @@ async def host_session(
     settings = loaded.settings
     endpoint = await completed(choose(settings, options.env))
     terms_of(settings)  # what can't be used is told before anything starts
+    book = model_book(endpoint, settings)
+    if settings.effort is not None and loaded.origins["effort"].layer == "flag":
+        book.of(endpoint.model).check_effort(settings.effort)
     servers = read_servers(settings.mcp)
     prompt = instructions(config_dir(options.env))
     found = await asyncio.to_thread(find_sandbox, options.env, tuple(map(str, roots)))
@@ -186,7 +189,7 @@ async def host_session(
                     model=model,
                     context=context,
                     observer=observers,
-                    at_tokens=0 if endpoint.note else settings.compact_at,
+                    at_tokens=0 if endpoint.note else book.of(endpoint.model).compact_at(settings.compact_at),
                     in_band=compacts_in_band(endpoint, settings),
                 ),
                 model=model,
@@ -210,6 +213,9 @@ async def host_session(
                 project=settings.project,
                 websocket_share=settings.websocket_share if settings.websocket_share < 1 else None,
                 options=create_options(endpoint, settings, session_id),
+                book=book,
+                effort=settings.effort,
+                reasoning_summary=settings.reasoning_summary == "auto",
             )
         )
         reloader = _reloader(
@@ -275,6 +281,7 @@ def _reloader(
 
     def apply(settings: Settings) -> None:
         session.change_terms(terms(settings))
+        session.use_effort(settings.effort, summary=settings.reasoning_summary == "auto")
         if settings.model is not None and settings.model != session.model:
             session.use_model(settings.model)
 

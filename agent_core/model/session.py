@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 
 from agent_core.clock import Clock, new_id
 from agent_core.errors import LooplineError, ServiceError, UsageError
@@ -248,7 +248,9 @@ class Lane:
 
     def _timer(self, request: CallRequest) -> CallTimer:
         ids = {"session": self._session, "turn": request.turn, "call": request.call or new_id("call")}
-        return CallTimer(self._clock, self._emitter, self._pace, ids)
+        reasoning = request.options.get("reasoning")
+        effort = reasoning.get("effort") if isinstance(reasoning, Mapping) else None
+        return CallTimer(self._clock, self._emitter, self._pace, ids, effort)
 
 
 class ModelSession(Lane):

@@ -56,7 +56,15 @@ class CallTimer:
     _gaps: Sketch
     _samples: deque[tuple[int, int]]
 
-    def __init__(self, clock: Clock, emitter: Emitter, pace: Pace, ids: Mapping[str, str | None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        emitter: Emitter,
+        pace: Pace,
+        ids: Mapping[str, str | None],
+        effort: str | None = None,
+    ) -> None:
+        self._effort = effort
         self._clock, self._emitter, self._pace = clock, emitter, pace
         self._ids: dict[str, Any] = dict(ids)
         self._began_ns = clock.mono_ns()
@@ -163,6 +171,7 @@ class CallTimer:
                 cache_write_tokens=usage.cache_write_tokens,
                 output_tokens=usage.output_tokens,
                 reasoning_tokens=usage.reasoning_tokens,
+                effort=self._effort,
                 deltas=self._deltas,
                 bytes_down=self._bytes_down,
                 finish_reason=finish_reason,

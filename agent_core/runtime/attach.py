@@ -28,6 +28,7 @@ from agent_core.turns.events import (
     TurnEnded,
     read_event,
 )
+from agent_core.turns.options import PLAIN, TurnOptions
 
 CANCEL_LIMIT_S = 10.0
 """How long the host may take to end a turn that was cancelled from here."""
@@ -45,10 +46,10 @@ class Attached:
         self._gone = False
         self._asking: dict[str, asyncio.Task[None]] = {}
 
-    async def say(self, text: str) -> Said:
+    async def say(self, text: str, options: TurnOptions = PLAIN) -> Said:
         """Say something to the turn that runs, or start one with it. Raises ControlError (`control_ending`: the host
         starts none, and ends)."""
-        return await self._client.say(self.id, text)
+        return await self._client.say(self.id, text, options=options)
 
     async def end_of(self, turn: str) -> TurnEnded | None:
         """Wait for the turn's end; None if its host is gone. Cancelling the wait cancels the turn there."""

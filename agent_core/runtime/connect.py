@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from agent_core.config import Settings, TransportPolicy
+from agent_core.model.capabilities import ModelBook
 from agent_core.model.settings import ModelSettings
 from agent_core.runtime.embedded import Embedded
 from agent_core.runtime.endpoint import Endpoint
 
 OPENAI_HOST = "api.openai.com"
+AZURE_HOSTS = (".openai.azure.com", ".services.ai.azure.com")
 
 
 def model_settings(endpoint: Endpoint, service: Embedded | None, settings: Settings, session: str) -> ModelSettings:
@@ -48,6 +50,18 @@ def create_options(endpoint: Endpoint, settings: Settings, session: str) -> Mapp
     if compacts_in_band(endpoint, settings):
         options["context_management"] = [{"type": "compaction", "compact_threshold": settings.compact_at}]
     return options
+
+
+def model_book(endpoint: Endpoint, settings: Settings) -> ModelBook:
+    """What models can do, as far as it is known of this service. Raises ConfigError for a table that can't be read."""
+    return ModelBook(settings.models, free_form=takes_free_form(endpoint))
+
+
+def takes_free_form(endpoint: Endpoint) -> bool:
+    """Whether the service is known to take tools whose input is no JSON (OpenAI guide "Function calling", custom
+    tools)."""
+    host = (urlsplit(endpoint.base_url or "").hostname or "").lower()
+    return host == OPENAI_HOST or host.endswith(AZURE_HOSTS)
 
 
 def compacts_in_band(endpoint: Endpoint, settings: Settings) -> bool:

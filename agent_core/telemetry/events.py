@@ -53,6 +53,7 @@ class TurnFinished(Event, frozen=True, kw_only=True, tag="turn.finished"):
     stages_ms: dict[str, float]
     calls: int
     tools: int
+    mode: Literal["act", "plan"] = "act"
     clamped: int = 0
     """Negative durations that the source set to 0 while it measured."""
 
@@ -100,6 +101,8 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
     cache_write_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+    effort: str | None = None
+    """What was asked for; None: nothing."""
     deltas: int | None = None
     bytes_down: int | None = None
     finish_reason: str | None = None

@@ -65,11 +65,13 @@ def standard_toolbox(
         tools.append(OpenDocumentsTool(workspace, workspace.documents))
     tools.append(PlanTool())
     closing: list[Closing] = [*([handles] if handles is not None else []), processes, own]
+    confine = None
     if sandbox is not None:
         closing.append(sandbox)
+        confine = sandbox.confine
     if handles is not None:
         tools.append(ProcessTool(handles))
-    return Toolbox(tools, closing=closing, source=source, background=handles)
+    return Toolbox(tools, closing=closing, source=source, background=handles, confine=confine)
 
 
 def _python_of(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import msgspec
@@ -16,6 +17,25 @@ log = logging.getLogger(__name__)
 
 MAX_WIRE_BYTES = 4096
 """The definitions of the agent's own tools are sent with each call, so they stay within so many bytes of JSON."""
+
+
+READING: frozenset[Kind] = frozenset({"read", "note", "mcp_read"})
+"""Kinds of tools that change nothing."""
+
+APPLY_PATCH = "apply_patch"
+"""The tool `patch` as some models are trained on it: the patch itself is the input, and no JSON."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """Which of the tools a model is shown, and how. `free_form_patch`: `apply_patch` in place of `patch`.
+    `reading_only`: none that may change anything. `asks`: somebody can answer what the model asks."""
+
+    free_form_patch: bool = False
+    reading_only: bool = False
+    asks: bool = False
+
+
+EVERYTHING = Offer()
 
 
 class Closing(Protocol):
@@ -42,7 +62,9 @@ class Background(Protocol):
 
 class Toolbox:
     """`tools` in the order in which the model sees them; then come those of `source`. `closing` ends with the toolbox,
-    in this order, and `source` last. `background` holds commands that go on, None: there are none."""
+    in this order, and `source` last. `background` holds commands that go on, None: there are none. `confine` makes
+    commands unable to write anything, or lets them again; None: nothing can, so that they are not run where only
+    reading is allowed."""
 
     def __init__(
         self,
@@ -51,8 +73,9 @@ class Toolbox:
         closing: Sequence[Closing] = (),
         source: Source | None = None,
         background: Background | None = None,
+        confine: Callable[[bool], None] | None = None,
     ) -> None:
-        self._background = background
+        self._background, self._confine = background, confine
         self._closing = tuple(closing) if source is None else (*closing, source)
         self._own, self._source = tuple(tools), source
         self._set(self._own)
@@ -60,17 +83,17 @@ class Toolbox:
     def _set(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in tools)
-        self._wire = msgspec.json.encode([_wire_form(spec) for spec in self.specs])
+        self._wires: dict[Offer, bytes] = {}
 
     async def refresh(self) -> bool:
         """Ask the source for its tools; True if the model now sees others."""
         if self._source is None:
             return False
-        before = self._wire
+        before = self.wire_json()
         found = await self._source.tools()
         taken = {tool.spec.name for tool in self._own}
         self._set([*self._own, *(tool for tool in found if tool.spec.name not in taken)])
-        return self._wire != before
+        return self.wire_json() != before
 
     def begun(self) -> int:
         """A mark for `stop_since`: how many commands went on in the background so far."""
@@ -81,9 +104,32 @@ class Toolbox:
         if self._background is not None:
             await self._background.stop_since(mark)
 
-    def wire_json(self) -> bytes:
-        """The JSON array of function tools, the same bytes until `refresh` finds others."""
-        return self._wire
+    def wire_json(self, offer: Offer = EVERYTHING) -> bytes:
+        """The JSON array of tools, the same bytes until `refresh` finds others."""
+        if (wire := self._wires.get(offer)) is None:
+            shown = [spec for spec in self.specs if self.offered(spec.name, offer)]
+            wire = self._wires[offer] = msgspec.json.encode([_wire_form(spec, offer) for spec in shown])
+        return wire
+
+    def offered(self, name: str, offer: Offer) -> bool:
+        """Whether a tool is among those that are shown; what is not is not run either. An unknown one is, so that its
+        call is answered with what there is."""
+        spec = self._tools[name].spec if name in self._tools else None
+        if spec is None or not offer.reading_only or spec.kind in READING:
+            return True
+        return spec.kind == "command" and self._confine is not None and name != "process"
+
+    @contextmanager
+    def reading_only(self, on: bool) -> Iterator[None]:
+        """Commands that start meanwhile can write nothing but scratch files, if `on`."""
+        if not on or self._confine is None:
+            yield
+            return
+        self._confine(True)
+        try:
+            yield
+        finally:
+            self._confine(False)
 
     def kind(self, name: str) -> Kind | None:
         """What a tool may do; None for an unknown name."""
@@ -210,7 +256,9 @@ def _name_of(value: Any) -> str:
     return names.get(type(value), "null")
 
 
-def _wire_form(spec: ToolSpec) -> dict[str, Any]:
+def _wire_form(spec: ToolSpec, offer: Offer) -> dict[str, Any]:
+    if offer.free_form_patch and spec.name == "patch":
+        return {"type": "custom", "name": APPLY_PATCH, "description": spec.description}
     return {
         "type": "function",
         "name": spec.name,

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from agent_core.turns.approval import Approval
+from agent_core.turns.options import Mode
 
 TurnStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
 EndStatus = Literal["completed", "failed", "cancelled", "interrupted"]
@@ -218,6 +219,7 @@ class TurnEnded(TurnEvent, frozen=True, kw_only=True, tag="turn.finished"):
     duration_ms: float
     calls: int = 0
     tools: int = 0
+    mode: Mode = "act"
     error_code: str | None = None
     exit_code: int | None = None
 

@@ -8,6 +8,7 @@ import msgspec
 
 from agent_core.turns.approval import Approval
 from agent_core.turns.events import TurnStatus
+from agent_core.turns.options import PLAIN, TurnOptions
 
 Place = Literal["live", "attached"]
 """Whether a session is hosted by this process, or by another one that this process is attached to."""
@@ -23,6 +24,7 @@ class TurnView(msgspec.Struct, kw_only=True):
     task: str
     started: str
     status: TurnStatus = "queued"
+    options: TurnOptions = PLAIN
     text: str = ""
 
     @property

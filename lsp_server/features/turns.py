@@ -9,6 +9,7 @@ from lsprotocol import types as lsp
 from agent_core.errors import UsageError
 from agent_core.turns import events as up
 from agent_core.turns.events import title_of
+from agent_core.turns.options import TurnOptions
 from lsp_server.context import compose
 from lsp_server.protocol.methods import Steered, TurnId, TurnStart, TurnStarted, TurnSteer
 
@@ -66,6 +67,8 @@ async def start_turn(server: LoopServer, asked: TurnStart, token: int | str | No
     """Put a turn into its session's queue. Raises UsageError for what can't be started."""
     if not asked.task.strip():
         raise UsageError("the task is empty", hint="say what to do")
+    if asked.effort is not None:
+        server.desk.check_effort(asked.effort)
     document = server.documents.get(asked.text_document.uri) if asked.text_document is not None else None
     pseudo = server.buffers.path_for(document) if document is not None else None
     session = await server.desk.for_turn(asked.session_id)
@@ -75,7 +78,8 @@ async def start_turn(server: LoopServer, asked: TurnStart, token: int | str | No
         )
         server.client.message(lsp.MessageType.Info, text)
     task = compose(asked, server.documents, pseudo, server.roots)
-    turn = session.submit(task, title=title_of(asked.task))
+    options = TurnOptions(mode=asked.mode, effort=asked.effort)
+    turn = session.submit(task, title=title_of(asked.task), options=options)
     for hook in server.when_asked:
         hook(session.id, turn, token)
     return TurnStarted(session_id=session.id, turn_id=turn.turn_id)

@@ -12,8 +12,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from agent_core.config import Effort
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import TurnStatus
+from agent_core.turns.options import Mode
 from lsp_server.protocol.events import AnyEvent, Shape, Status
 
 VERSION = 1
@@ -41,13 +43,16 @@ class Range(Shape):
 
 class TurnStart(Shape):
     """`task` in words. `textDocument`, `range` and `diagnostic` (of the protocol) say what it is about. Without
-    `sessionId`: the session of this editor's latest turn, or a new one."""
+    `sessionId`: the session of this editor's latest turn, or a new one. `mode` `plan`: nothing is changed, and the
+    answer is a plan. `effort`: how hard the model thinks in this turn; one that it does not take is an error."""
 
     task: str
     text_document: TextDocument | None = None
     range: Range | None = None
     diagnostic: dict[str, Any] | None = None
     session_id: str | None = None
+    mode: Mode = "act"
+    effort: Effort | None = None
 
 
 class Ask(Shape):

@@ -22,12 +22,14 @@ from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.terms import Terms
 from agent_core.config import Approve
+from agent_core.model.capabilities import ModelBook
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings
 from agent_core.telemetry.emitter import Emitter, ListSink
 from agent_core.telemetry.rollup.prices import LIST_PRICES, PriceTable
 from agent_core.tools.editor.diagnostics import DiagnosticSource
 from agent_core.tools.port import ToolContext, ToolResult
+from agent_core.tools.sandbox.sandbox import Sandbox, find_sandbox
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.toolbox import Toolbox
 from agent_core.tools.workspace.workspace import Documents, Workspace
@@ -112,6 +114,8 @@ async def working(
     diagnostics: DiagnosticSource | None = None,
     model: str = "m",
     options: dict[str, Any] | None = None,
+    book: ModelBook | None = None,
+    sandbox: bool = False,
     **settings: Any,
 ) -> AsyncIterator[Worker]:
     """A session in `folder/project`, with its history in `folder/sessions`; further `settings` are the model port's.
@@ -129,7 +133,10 @@ async def working(
         header = SessionHeader(id="sess_1", created="", roots=(str(project),), model=model)
         history = History.create(folder / "sessions", header)
     workspace = Workspace([project], documents=documents)
-    toolbox = CountingToolbox(standard_toolbox(workspace, environment=environment, diagnostics=diagnostics))
+    box = Sandbox(find_sandbox(environment), workspace, environment) if sandbox else None
+    toolbox = CountingToolbox(
+        standard_toolbox(workspace, environment=environment, diagnostics=diagnostics, background=sandbox, sandbox=box)
+    )
     port = ModelSession(
         ModelSettings(**({"base_url": base_url, "api_key": "sk-test"} | settings)),
         clock=clock,
@@ -170,6 +177,7 @@ async def working(
         observer=observe,
         client="test",
         options=options or {},
+        book=book or ModelBook(),
     )
     worker = Worker(Session(parts), parts, toolbox, sink)
     try:

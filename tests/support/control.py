@@ -10,8 +10,10 @@ import msgspec
 from agent_core.control.messages import (
     ControlError,
     Said,
+    SayRequest,
     SessionInfo,
     Started,
+    StartRequest,
     Steered,
     TurnInfo,
     UndoConflict,
@@ -93,12 +95,12 @@ class HandHost:
         self.steered.append((turn, text))
         return Steered(input_id="in_1", fate="steered")
 
-    async def start(self, session: str, task: str, turn: str | None) -> Started:
-        self.started.append((session, task, turn))
-        return Started(turn=turn or "turn_2")
+    async def start(self, asked: StartRequest) -> Started:
+        self.started.append((asked.session, asked.task, asked.turn))
+        return Started(turn=asked.turn or "turn_2")
 
-    async def say(self, session: str, text: str) -> Said:
-        self.started.append((session, text, None))
+    async def say(self, asked: SayRequest) -> Said:
+        self.started.append((asked.session, asked.text, None))
         return Said(turn="turn_2", fate="started")
 
     async def undo(self, request: UndoRequest) -> Undone:

@@ -93,12 +93,14 @@ def item_ladder(index: int, item: Json, pieces: int = 2) -> list[Json]:
             {"type": "response.reasoning_summary_part.done", "part": item["summary"][0]} | at,
         ]
     else:
-        text = item["arguments"]
-        blank = item | {"status": "in_progress", "arguments": ""}
-        kind = "response.function_call_arguments"
+        custom = item["type"] == "custom_tool_call"
+        part = "input" if custom else "arguments"
+        text = item[part]
+        blank = item | {"status": "in_progress", part: ""}
+        kind = "response.custom_tool_call_input" if custom else "response.function_call_arguments"
         inner = [
             *({"type": f"{kind}.delta", "delta": d} | place for d in _split(text, pieces)),
-            {"type": f"{kind}.done", "arguments": text} | place,
+            {"type": f"{kind}.done", part: text} | place,
         ]
     return [
         {"type": "response.output_item.added", "output_index": index, "item": blank},

@@ -8,7 +8,7 @@ the AGENTS.md of folders that they touched first. The system prompt is a file th
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -22,6 +22,15 @@ from agent_core.agent.context.touched import Footprint
 from agent_core.errors import ConfigError, ToolError
 from agent_core.tools.port import ToolResult
 from agent_core.tools.workspace.workspace import Workspace
+from agent_core.turns.options import Mode
+
+_MODES: Mapping[Mode, str] = {
+    "plan": (
+        "Plan mode: change nothing. Look at what you need, then answer with a plan for the task: what is to be done, "
+        "file by file and in which order, how it will be checked, and what is still open."
+    ),
+    "act": "Plan mode is over: files may be changed again.",
+}
 
 
 def instructions(config_dir: Path) -> str:
@@ -55,11 +64,14 @@ class SessionContext:
         self._workspace, self._surroundings = workspace, surroundings
         self._agents = AgentsFiles(workspace.roots)
         self.footprint = Footprint()
+        self._mode: Mode = "act"
 
     def recall(self, items: Sequence[bytes]) -> None:
         """Take up a history that an earlier process wrote."""
         self.footprint.recall(calls_of(items))
-        self._agents.recall(_texts(items))
+        told = _texts(items)
+        self._agents.recall(told)
+        self._mode = next((mode for text in reversed(told) for mode, words in _MODES.items() if text == words), "act")
 
     async def opening(self, *, anew: bool = False) -> list[bytes]:
         """Where the session works. `anew`: what was told before is gone, so it is told again."""
@@ -67,12 +79,21 @@ class SessionContext:
             self._agents = AgentsFiles(self._workspace.roots)
             self._surroundings.forget()
         facts = [workspace_facts(self._roots()), *await self._surroundings.notes(), *self._agents.of_roots()]
+        if anew and self._mode == "plan":
+            facts.append(_MODES["plan"])
         return [message("developer", "\n\n".join(facts))]
 
     async def before_turn(self) -> list[bytes]:
         """What changed since the last turn."""
         notes = await self._surroundings.notes()
         return [message("developer", "\n\n".join(notes))] if notes else []
+
+    def mode(self, mode: Mode) -> list[bytes]:
+        """What a turn in another mode than the one before may do."""
+        if mode == self._mode:
+            return []
+        self._mode = mode
+        return [message("developer", _MODES[mode])]
 
     async def before_call(self) -> list[bytes]:
         """What became of edits that an editor had not shown when their tool ended."""

@@ -117,6 +117,11 @@ class Sandbox:
         self._scratch: str | None = None
         self._guard = Guard(workspace, self._aside)
         self._covers = Covers()
+        self._read_only = False
+
+    def confine(self, read_only: bool) -> None:
+        """From the next command on: the workspace and git are only read as well, and there is no network; or not."""
+        self._read_only = read_only
 
     def wrap(self, command: Command) -> Command:
         """The same command, confined. Nothing is done where there is no sandbox."""
@@ -125,23 +130,28 @@ class Sandbox:
         scratch = self._folder()
         look = self._guard.begin()
         hidden = hidden_places(self._environment, self._visible)
+        network = self._network and not self._read_only
         covers = self._covers.sources(look.secret, self._guard.repositories(look)) if self.found.namespaces else {}
         environment = reduced(command.environment, self._seen_as(scratch))
         if covers:
             environment = with_git_settings(environment, STAT_ONLY)
         if self.found.kind == "sandbox-exec":
-            profile = _profile(self._workspace.roots, scratch, [*hidden, *look.secret], [*look.guarded], self._network)
+            writable = () if self._read_only else self._workspace.roots
+            profile = _profile(writable, scratch, [*hidden, *look.secret], [*look.guarded], network)
             argv = [self.found.program, "-p", profile, *command.argv]
             return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
-        screen = seccomp.program(network=self._network, confined=self.found.namespaces)
+        screen = seccomp.program(network=network, confined=self.found.namespaces)
         mounts = self._mounts(command, scratch, hidden, look, covers) if self.found.namespaces else []
+        if self._read_only:
+            mounts = [Mount("read", each.path) if each.kind == "write" and not each.source else each for each in mounts]
         if self.found.kind == "landlock":
-            write = [scratch, *self._workspace.roots, *(each.common for each in self._guard.repositories(look))]
-            spec = _specification(self.found, mounts, hidden, write, network=self._network, cwd=command.cwd)
+            places = [*self._workspace.roots, *(each.common for each in self._guard.repositories(look))]
+            write = [scratch, *([] if self._read_only else places)]
+            spec = _specification(self.found, mounts, hidden, write, network=network, cwd=command.cwd)
             argv = landlock.argv({**spec, "filter": screen.hex()}, command.argv)
             return msgspec.structs.replace(command, argv=argv, environment=environment, wrapper=argv[0])
         argv = [self.found.program, *_base(), *(word for mount in mounts for word in _as_bind(mount))]
-        argv += _namespaces(network=self._network)
+        argv += _namespaces(network=network)
         ending = ["--chdir", command.cwd, "--", *command.argv]
         return msgspec.structs.replace(
             command, argv=[*argv, *ending], environment=environment, wrapper=argv[0], screen=screen

@@ -461,6 +461,7 @@ export interface TurnEnded {
   durationMs: number;
   calls?: number;
   tools?: number;
+  mode?: "act" | "plan";
   errorCode?: string;
   exitCode?: number;
 }
@@ -489,7 +490,8 @@ export interface TurnId {
 
 /**
  * `task` in words. `textDocument`, `range` and `diagnostic` (of the protocol) say what it is about. Without
- * `sessionId`: the session of this editor's latest turn, or a new one.
+ * `sessionId`: the session of this editor's latest turn, or a new one. `mode` `plan`: nothing is changed, and the
+ * answer is a plan. `effort`: how hard the model thinks in this turn; one that it does not take is an error.
  */
 export interface TurnStart {
   task: string;
@@ -497,6 +499,8 @@ export interface TurnStart {
   range?: Range;
   diagnostic?: Record<string, unknown>;
   sessionId?: string;
+  mode?: "act" | "plan";
+  effort?: "high" | "low" | "medium" | "minimal" | "none" | "xhigh";
 }
 
 export interface TurnStarted {

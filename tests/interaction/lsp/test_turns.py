@@ -59,6 +59,20 @@ async def test_progress_ends_in_time_though_a_command_holds_on(client: LspClient
     assert (await client.event("turn.finished", turnId=started["turnId"]))["status"] == "cancelled"
 
 
+async def test_a_turn_in_plan_mode_changes_nothing_and_says_so(client: LspClient, model: Puppet) -> None:
+    patch = "*** Begin Patch\n*** Add File: made.txt\n+x\n*** End Patch"
+    task = steps({"call": "patch", "args": {"patch": patch}}, {"text": "a plan"})
+    planned = await start(client, task, mode="plan", effort="low")
+    assert (await client.event("tool.finished", turnId=planned["turnId"]))["status"] == "denied"
+    end = await client.event("turn.finished", turnId=planned["turnId"])
+    assert (end["mode"], end["text"]) == ("plan", "a plan")
+    with pytest.raises(RpcError):
+        await start(client, task, mode="play")
+    done = await start(client, task)
+    assert (await client.event("tool.finished", turnId=done["turnId"]))["status"] == "ok"
+    assert "mode" not in await client.event("turn.finished", turnId=done["turnId"])
+
+
 async def test_turns_of_a_session_wait_for_each_other(client: LspClient, model: Puppet) -> None:
     first = await start(client, HOLD)
     second = await start(client, steps({"text": "second"}))

@@ -383,6 +383,7 @@
 ---@field durationMs number
 ---@field calls? integer
 ---@field tools? integer
+---@field mode? "act" | "plan"
 ---@field errorCode? string
 ---@field exitCode? integer
 
@@ -406,12 +407,15 @@
 
 ---@class loopline.TurnStart
 ---`task` in words. `textDocument`, `range` and `diagnostic` (of the protocol) say what it is about. Without
----`sessionId`: the session of this editor's latest turn, or a new one.
+---`sessionId`: the session of this editor's latest turn, or a new one. `mode` `plan`: nothing is changed, and the
+---answer is a plan. `effort`: how hard the model thinks in this turn; one that it does not take is an error.
 ---@field task string
 ---@field textDocument? loopline.TextDocument
 ---@field range? loopline.Range
 ---@field diagnostic? table<string, any>
 ---@field sessionId? string
+---@field mode? "act" | "plan"
+---@field effort? "high" | "low" | "medium" | "minimal" | "none" | "xhigh"
 
 ---@class loopline.TurnStarted
 ---@field sessionId string
