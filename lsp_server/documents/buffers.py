@@ -24,6 +24,8 @@ from lsp_server.documents.documents import Document, Documents
 from lsp_server.documents.edits import Editing
 
 Signature = tuple[int, int, int]
+LOOKS = 3
+"""How often a file is compared that is being written at the same time."""
 
 
 class _Disk(msgspec.Struct):
@@ -65,11 +67,12 @@ class Buffers:
     def closed_now(self, document: Document) -> None:
         self._disks.pop(document.uri, None)
 
-    def reloaded(self, document: Document) -> bool:
-        """Whether the editor just loaded a newer file into it, so that its last change was nobody's typing."""
+    def reloaded(self, document: Document) -> Signature | None:
+        """The state of its file, if the document's last change made it equal to a file that somebody changed: the
+        editor loaded it again, or the user saved that change before we came to hear of it. None: neither."""
         known = self._disks.setdefault(document.uri, _Disk())
         was_equal = known.equal_at
-        return was_equal is not None and self._signature(document) != was_equal and self._in_sync(document)
+        return known.equal_at if self._in_sync(document) and known.equal_at != was_equal else None
 
     def look(self, document: Document) -> None:
         """Its file may have changed: say so if both did."""
@@ -138,7 +141,7 @@ class Buffers:
             return OpenDocument(document.text, document.version, True)
         in_sync = self._in_sync(document)
         known = self._disks.setdefault(document.uri, _Disk())
-        if not in_sync and known.equal_at is not None and self._signature(document) != known.equal_at:
+        if not in_sync and known.equal_at is not None and self.signature(document) != known.equal_at:
             if not document.edited:
                 return None
             self._tell_conflict(document, known)
@@ -147,11 +150,12 @@ class Buffers:
     def _in_sync(self, document: Document) -> bool:
         """Whether the file holds what the document does; line ends and encoding do not count."""
         known = self._disks.setdefault(document.uri, _Disk())
-        signature = self._signature(document)
-        key = (signature, document.version)
-        if known.compared != key:
-            known.compared = key
+        for _ in range(LOOKS):
+            signature = self.signature(document)
+            if known.compared == (signature, document.version):
+                break
             known.equal = signature is not None and self._equal(document)
+            known.compared = (signature, document.version)
             if known.equal:
                 known.equal_at, document.edited, known.told = signature, False, False
         return known.equal
@@ -168,7 +172,8 @@ class Buffers:
         decoded = text.decode(data) if len(data) <= MAX_TEXT_BYTES * 2 else None
         return decoded is not None and text.to_newlines(decoded[0]) == text.to_newlines(document.text)
 
-    def _signature(self, document: Document) -> Signature | None:
+    def signature(self, document: Document) -> Signature | None:
+        """The present state of its file; None if there is none."""
         try:
             found = os.stat(document.path or "")  # noqa: PTH116
         except OSError:
@@ -207,6 +212,6 @@ class Buffers:
             self._client.message(lsp.MessageType.Warning, f"{name} could not be written; save it in the editor.")
             return
         known = self._disks.setdefault(document.uri, _Disk())
-        known.equal_at = self._signature(document)
+        known.equal_at = self.signature(document)
         if document.text == content:
             known.compared, known.equal, document.edited = (known.equal_at, document.version), True, False

@@ -41,7 +41,8 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Splice(msgspec.Struct, frozen=True):
-    """What a change did to the lines: those from `first` to before `last` became `count` lines."""
+    """What a change did to the lines: those from `first` to before `last` became `count` lines. Lines at either end that
+    came out as they were do not count, however much of the text the client sent."""
 
     first: int
     last: int
@@ -152,9 +153,9 @@ class Document:
 
     def _apply(self, change: Change) -> Splice:
         if change.start is None or change.end is None:
-            count = len(self.lines)
+            old = self.lines.between(0, len(self.lines))
             self.lines, self._text = LineStore(change.text), change.text
-            return Splice(0, count, len(self.lines))
+            return _splice(0, old, self.lines.between(0, len(self.lines)))
         start, end = self.place(change.start), self.place(change.end)
         if end < start:
             start, end = end, start
@@ -168,15 +169,23 @@ class Document:
         if stop < len(self.lines) and (middle == "" or self._can_join(middle)):
             middle += self.lines[stop]
             stop += 1
-        new = split_lines(middle)
+        new, old = split_lines(middle), self.lines.between(first, stop)
         self.lines.splice(first, stop, new)
         self._text = None
-        return Splice(first, max(first, stop), len(new))
+        return _splice(first, old, new)
 
     @staticmethod
     def _can_join(line: str) -> bool:
         """Whether more text may become part of the line: it has no end, or a `\\r` that a `\\n` may follow."""
         return not line.endswith("\n")
+
+
+def _splice(first: int, old: Sequence[str], new: Sequence[str]) -> Splice:
+    """The lines `old`, from line `first` on, became `new`."""
+    shorter = min(len(old), len(new))
+    same = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    below = next((at for at in range(shorter - same) if old[-1 - at] != new[-1 - at]), shorter - same)
+    return Splice(first + same, first + len(old) - below, len(new) - same - below)
 
 
 Watcher = Callable[[Document, list[Splice]], None]

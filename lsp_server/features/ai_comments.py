@@ -1,7 +1,9 @@
 """`AI!` and `AI?` in comments: off by default, in trusted folders only, and only in lines that the user wrote.
 
 A line counts once the user changed it in an open document and saved that. What was on disk, what came from outside and
-what the agent wrote itself never starts a turn.
+what the agent wrote itself never starts a turn. A change that makes the document equal to a changed file is either: the
+editor loads the file again, or the user has saved already. It was the user's if the very next thing is the save of that
+file.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from agent_core.errors import LooplineError
+from lsp_server.documents.buffers import Signature
 from lsp_server.documents.documents import Document, Splice, bare
 from lsp_server.documents.lines import LineNotes
 from lsp_server.features.turns import start_turn
@@ -37,17 +40,20 @@ def mark_of(line: str) -> str | None:
 
 def register(server: LoopServer) -> None:
     written: dict[str, LineNotes[bool]] = {}
+    unclear: dict[str, Signature] = {}
+    """Documents whose lines in `written` were typed or loaded, and the state of the file that they are equal to."""
 
     def changed(document: Document, splices: list[Splice]) -> None:
         if not server.settings.ai_comments:
             return
-        if server.buffers.reloaded(document):
+        if unclear.pop(document.uri, None) is not None:
             written.pop(document.uri, None)
-            return
         notes = written.setdefault(document.uri, LineNotes())
         for splice in splices:
             notes.move(splice)
             notes.put(range(splice.first, splice.first + splice.count), True)
+        if (signature := server.buffers.reloaded(document)) is not None:
+            unclear[document.uri] = signature
 
     def edited(document: Document, first: int, last: int) -> None:
         if document.uri in written:
@@ -55,9 +61,12 @@ def register(server: LoopServer) -> None:
 
     def closed(document: Document) -> None:
         written.pop(document.uri, None)
+        unclear.pop(document.uri, None)
 
     def saved(document: Document) -> None:
-        notes = written.pop(document.uri, None)
+        notes, loaded = written.pop(document.uri, None), unclear.pop(document.uri, None)
+        if loaded is not None and loaded != server.buffers.signature(document):
+            return
         if notes is None or not server.settings.ai_comments or not server.trusts(document.path):
             return
         found = [

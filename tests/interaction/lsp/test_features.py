@@ -229,6 +229,11 @@ async def test_an_ai_comment_that_the_user_wrote_and_saved_starts_a_turn(
     await editor.save(buffer)
     await editor.settle()
     assert len(raw.events("turn.started")) == 1  # once
+    (root / "sums.py").write_text("# and now AI?\n" + buffer.text)  # saved before the server hears of the key strokes
+    await editor.type(buffer, 0, "# and now AI?\n")
+    await raw.notify("textDocument/didSave", {"textDocument": {"uri": buffer.uri}})
+    await raw.until(lambda: len(raw.events("turn.finished")) == 2)
+    assert "line 1: # and now AI?\n" in model.heard[-1] and "say hello" not in model.heard[-1]
 
 
 @pytest.mark.parametrize("change", [{"aiComments": False}, {"trusted": []}])
@@ -244,21 +249,28 @@ async def test_ai_comments_need_the_setting_and_trust(
     assert raw.events("turn.started") == []
 
 
+@pytest.mark.parametrize("before_it_was_opened", [False, True])
 async def test_ai_comments_from_outside_or_from_the_agent_start_nothing(
-    raw: LspClient, root: Path, ai_options: Json
+    raw: LspClient, root: Path, ai_options: Json, model: Puppet, before_it_was_opened: bool
 ) -> None:
     editor = Editor(raw).attach()
     await raw.initialize(root, options=ai_options)
-    buffer = await editor.open(root / "sums.py")
-    text = "# from outside AI!\n" + buffer.text
-    (root / "sums.py").write_text(text)
+    old = (root / "sums.py").read_text()
+    if before_it_was_opened:
+        (root / "sums.py").write_text("# from outside AI!\n" + old)
+    buffer = await editor.open(root / "sums.py", old)
+    await editor.settle()
+    (root / "sums.py").write_text("# from outside AI!\n" + old)
     await editor.type(buffer, 0, "# from outside AI!\n")  # the editor loads the file again
     mine = {"call": "edit", "args": {"path": "sums.py", "old": "def twice", "new": "# mine AI!\ndef twice"}}
     await raw.turn(steps(mine, DONE))
     assert "# mine AI!" in buffer.text
     await editor.save(buffer)
-    await editor.settle()
-    assert len(raw.events("turn.started")) == 1
+    await editor.type(buffer, 0, "# by hand AI?\n")
+    await editor.save(buffer)
+    await raw.until(lambda: len(raw.events("turn.finished")) == 2)
+    assert "line 1: # by hand AI?" in model.heard[-1]
+    assert "from outside" not in model.heard[-1] and "mine" not in model.heard[-1]
 
 
 async def trust_of(client: LspClient) -> Json:

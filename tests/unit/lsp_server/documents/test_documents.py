@@ -18,6 +18,7 @@ from lsp_server.documents.documents import (
     Encoding,
     Place,
     Position,
+    Splice,
     bare,
     column_of,
     path_of,
@@ -74,15 +75,18 @@ def test_positions_are_those_of_the_editor_and_lead_back(encoding: Encoding, tex
 def test_splices_tell_which_lines_changed(text: str, splices: list[tuple[int, int, str]]) -> None:
     document = Document("file:///a", "t", 1, text, "utf-32")
     editor, buffer = editor_of("utf-32"), Buffer("file:///a", text)
-    for at, gone, new in splices:
+    for at, removed, new in splices:
         before = list(document.lines)
         first = _outside_pairs(buffer.text, min(at, len(buffer.text)))
-        last = _outside_pairs(buffer.text, min(first + gone, len(buffer.text)))
+        last = _outside_pairs(buffer.text, min(first + removed, len(buffer.text)))
         span = [editor.position(buffer, offset) for offset in (first, last)]
         buffer.text = buffer.text[:first] + new + buffer.text[last:]
         (splice,) = document.apply([Change(new, *(Position(p["line"], p["character"]) for p in span))], 2)
         made = document.lines.between(splice.first, splice.first + splice.count)
         assert before[: splice.first] + made + before[splice.last :] == list(document.lines)
+        gone = before[splice.first : splice.last]
+        assert not (gone and made) or (gone[0] != made[0] and gone[-1] != made[-1]), "no line that stayed as it was"
+        assert document.apply([Change(document.text)], 3) == [Splice(len(document.lines), len(document.lines), 0)]
 
 
 def _outside_pairs(text: str, offset: int) -> int:
