@@ -41,8 +41,9 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Splice(msgspec.Struct, frozen=True):
-    """What a change did to the lines: those from `first` to before `last` became `count` lines. Lines at either end that
-    came out as they were do not count, however much of the text the client sent."""
+    """What a change did to the lines: those from `first` to before `last` became `count` lines.
+
+    Lines at either end that came out as they were do not count, however much of the text the client sent."""
 
     first: int
     last: int
