@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from functools import cache
 from typing import Any
 
@@ -31,6 +32,13 @@ from agent_core.wire.tool_choice import read_tool_choice as read_tool_choice
 _STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 _COUNTS = ("max_output_tokens", "max_tool_calls", "top_logprobs")
 _MOST_COUNT = 2**53
+_LARGE = 1 << 20
+"""Of an input that is smaller, any number of items is split in milliseconds."""
+_STRUCTURE = re.compile(rb'[\[\]{},"]')
+_QUOTE, _COMMA, _BACKSLASH = b'",\\'
+_OPENS = frozenset(b"[{")
+_MAX_TOKENS = 4_000_000
+_TOKENS_PER_SLICE = 4_000
 
 
 def is_stream_id(text: str) -> bool:
@@ -77,6 +85,59 @@ def peek_stream_id(data: str | bytes) -> str | None:
 
 def split_input(raw: Raw) -> list[Raw]:
     """The items of an `input` field: a string is one user message, null none. Raises WireError(param `input`)."""
+    for _ in count_items(raw):
+        pass
+    return _split(raw)
+
+
+def split_in_slices(raw: Raw) -> Generator[None, None, list[Raw]]:
+    """`split_input` that lets others have their turn."""
+    yield from count_items(raw)
+    return _split(raw)
+
+
+def count_items(raw: Raw) -> Generator[None, None, None]:
+    """Raises WireError for too many items, before any is made: empty ones are many in few bytes. Yields now and then.
+
+    Where there are fewer commas than items may be, there is nothing to count.
+    """
+    data = memoryview(raw)
+    whole = bytes(data) if len(data) >= _LARGE else b""
+    if whole.count(b",") < MAX_ITEMS:
+        return
+    depth, items, tokens, at = 0, 1, 0, 0
+    while (found := _STRUCTURE.search(whole, at)) is not None:
+        sign, at = whole[found.start()], found.end()
+        if sign == _QUOTE:
+            at = _end_of_string(whole, at)
+        elif sign in _OPENS:
+            depth += 1
+        elif sign == _COMMA:
+            items += depth == 1
+            if items > MAX_ITEMS:
+                raise WireError(f"input holds more than {MAX_ITEMS} items.", param="input")
+        else:
+            depth -= 1
+        tokens += 1
+        if tokens > _MAX_TOKENS:
+            raise WireError("input holds too many values.", param="input")
+        if tokens % _TOKENS_PER_SLICE == 0:
+            yield
+
+
+def _end_of_string(whole: bytes, at: int) -> int:
+    """The place behind the string that begins at `at`, behind its first quote."""
+    while (end := whole.find(b'"', at)) >= 0:
+        before = end
+        while before > at and whole[before - 1] == _BACKSLASH:
+            before -= 1
+        at = end + 1
+        if (end - before) % 2 == 0:
+            return at
+    return len(whole)
+
+
+def _split(raw: Raw) -> list[Raw]:
     if bytes(memoryview(raw)[:1]) == b'"':
         require_item("input", len(raw))
     found: list[Raw] | str | None = read(raw, list[Raw] | str | None, "input")

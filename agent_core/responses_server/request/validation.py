@@ -45,7 +45,7 @@ from agent_core.wire.items import (
     read_item_strict,
     read_parts,
 )
-from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_input
+from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_in_slices
 from agent_core.wire.tools import read_tools
 
 LOOKS_PER_SLICE = 512
@@ -105,7 +105,7 @@ class Validator:
         """The new items, `before` in front of those that the request brings. Raises WireError."""
         if not present(create.input) and create.previous_response_id is None:
             raise WireError(NO_INPUT, param="input")
-        given = split_input(create.input) if present(create.input) else []
+        given = (yield from split_in_slices(create.input)) if present(create.input) else []
         raws, items, share = list(before), [read_item(raw) for raw in before], Share()
         for index, raw in enumerate(given):
             require_item(f"input[{index}]", len(raw))

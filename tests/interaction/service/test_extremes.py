@@ -21,6 +21,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.process.coalescing import MAX_FRAGMENTS
+from agent_core.responses_server.settings import MAX_BODY_BYTES
 from tests.support.extremes import EXTREMES, FIELDS, KINDS, extreme, extreme_field
 from tests.support.service import ENDS, Child, Socket, child_service, connected, http_client
 
@@ -204,9 +205,9 @@ async def test_large_bodies_hold_up_nobody(child: Child) -> None:
     words = "The quick brown fox jumps over lazy dogs. " * 1_000
     bodies: dict[str, Any] = {
         "one": words * 1_000,
-        "few": [{"role": "user", "content": words * 280}] * 8,
-        "many": [{"role": "user", "content": words[:2_400]}] * 40_000,
-        "too many": [{"role": "user", "content": words[:60]}] * 800_000,
+        "few": [{"role": "user", "content": words * 145}] * 8,
+        "many": [{"role": "user", "content": words[:1_200]}] * 40_000,
+        "too many": [{"role": "user", "content": words[:60]}] * 450_000,
     }
     async with small_calls(child) as held, http_client(child.running) as client:
         for name, given in bodies.items():
@@ -214,6 +215,25 @@ async def test_large_bodies_hold_up_nobody(child: Child) -> None:
             content = await asyncio.to_thread(json.dumps, {**SMALL, "input": given})
             answer = await client.post("/responses", content=content, timeout=LARGE_S)
             assert answer.status_code == (400 if name == "too many" else 200), name
+
+
+@pytest.mark.rule("work.bounded")
+@pytest.mark.timeout(300)
+async def test_what_http_takes_at_most_holds_up_nobody_and_more_is_refused(child: Child) -> None:
+    """Before anything is made of the items: empty ones are millions in such a body."""
+    room = MAX_BODY_BYTES - 100
+    bodies: dict[str, tuple[str, int]] = {
+        "empty lists": ("[]," * (room // 3) + "[]", 400),
+        "numbers": ("1," * (room // 2) + "1", 400),
+        "one item of many fields": ("{" + '"a":1,' * (room // 6) + '"b":1}', 400),
+        "one byte too many": (" " * MAX_BODY_BYTES, 413),
+    }
+    async with small_calls(child) as held, http_client(child.running) as client:
+        for name, (given, status) in bodies.items():
+            held.beside = name
+            content = f'{{"model":"scripted","store":false,"input":[{given}]}}'.encode()
+            answer = await client.post("/responses", content=content, timeout=LARGE_S)
+            assert answer.status_code == status, (name, answer.text)
 
 
 @pytest.mark.rule("work.bounded")
