@@ -47,6 +47,8 @@ OPENAI_PYTHON = Client("openai-python", "python", ("openai[realtime]==3.57.0",))
 AGENTS_PYTHON = Client("openai-agents-python", "python", ("openai-agents==0.24.0", "openai[realtime]==3.57.0"))
 OPENAI_NODE = Client("openai-node", "node", ("openai@7.59.0", "ws@8.23.0"))
 CODEX = Client("codex", "node", ("@openai/codex@0.171.0",))
+COPILOT = Client("copilot", "node", ("@github/copilot@1.0.102",))
+OPENCODE = Client("opencode", "node", ("opencode-ai@1.18.33",))
 LARK = Client("lark", "python", ("lark==1.3.1",))
 
 
@@ -117,5 +119,6 @@ async def run(command: Sequence[str], env: Mapping[str, str], cwd: Path | None =
 
 def _plain_environment() -> dict[str, str]:
     """Ours, without what would lead a client elsewhere."""
-    led = ("OPENAI_", "CODEX_", "LOOPLINE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "PYTHONPATH")
+    agents = ("OPENAI_", "CODEX_", "COPILOT_", "OPENCODE_", "LOOPLINE_")
+    led = (*agents, "OTEL_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "PYTHONPATH")
     return {name: value for name, value in os.environ.items() if not name.upper().startswith(led)}

@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.support.agent_clients import codex
 from tests.support.relay import relay_to
-from tests.support.service import KEY, playing, running_service
-from tests.support.service_clients import CODEX, ROOT, ready, run
+from tests.support.service import playing, running_service
+from tests.support.service_clients import ROOT
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -24,30 +24,6 @@ ROLLOUT = {
         {"expect": {"last": "function_call_output", "contains": "from-the-tool"}, "output": [{"text": "All done."}]},
     ]
 }
-CONFIG = """
-model = "{model}"
-model_provider = "local"
-[model_providers.local]
-name = "Local"
-base_url = "{base_url}"
-env_key = "LOCAL_KEY"
-wire_api = "responses"
-supports_websockets = true
-"""
-
-
-async def codex(folder: Path, base_url: str, model: str, task: str, workspace: Path) -> list[Any]:
-    """`codex exec` in a workspace, without its sandbox and approvals; its events."""
-    home = folder / "codex-home"
-    home.mkdir()
-    (home / "config.toml").write_text(CONFIG.format(model=model, base_url=base_url))
-    command = [
-        *(str(ready(CODEX).binary("codex")), "exec", "--json", "--skip-git-repo-check"),
-        *("--dangerously-bypass-approvals-and-sandbox", "-C", str(workspace), task),
-    ]
-    code, out, err = await run(command, {"CODEX_HOME": str(home), "LOCAL_KEY": KEY}, cwd=workspace)
-    assert code == 0, f"{err[-2000:]}\n{out[-2000:]}"
-    return [json.loads(line) for line in out.splitlines()]
 
 
 @pytest.mark.rule("clients.codex")

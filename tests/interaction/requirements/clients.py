@@ -9,5 +9,8 @@ RULES = (
     Rule("clients.openai_node", "openai-node 7.59", "Its WebSocket and its HTTP methods get what they expect."),
     Rule("clients.agents_python", "openai-agents 0.24", "An agent with a tool runs over either transport."),
     Rule("clients.codex", "Codex CLI 0.171", "One handshake, a warm-up, deltas only, and nothing tried twice."),
+    Rule("clients.copilot", "Copilot CLI 1.0.102", "Over WebSocket it chains and reads the cached tokens."),
+    Rule("clients.opencode", "opencode 1.18", "Over HTTP it runs a tool and ends."),
+    Rule("clients.exports", "Codex 0.171, Copilot CLI 1.0.102", "What they export to a hub is what the ledger has."),
     Rule("clients.lark", "lark 1.3", "What is made up for a Lark grammar is accepted by the real parser."),
 )
