@@ -158,7 +158,9 @@ class LoopServer(LanguageServer):
             encoding = "utf-8" if result.capabilities.position_encoding == "utf-8" else "utf-32"
         self.documents = Documents(encoding)
         self._set_roots(_folder_uris(params))
-        self.buffers = Buffers(self.client, self.documents, lambda: self.roots, lambda: self.label, self.edited)
+        self.buffers = Buffers(
+            self.client, self.documents, lambda: self.roots, lambda: self.label, self.edited, self.spawn
+        )
         self.asker = Asker(self.client)
         self._options = params.initialization_options
         self.events.enabled = self.client.ours.get("events") is not False

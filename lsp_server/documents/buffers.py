@@ -2,26 +2,30 @@
 
 An open document is what tools read and edit, saved or not. A clean one that somebody rewrote on disk is stale until
 the editor loads it again, so then the disk counts. After an edit the file is saved by our plugin; without one, and if
-the document held nothing unsaved, the same change is written to disk by us, so that tests run on what the user sees.
+the document held nothing unsaved, the same change is written to disk by us, so that tests run on what the user sees. An
+edit that the editor shows late is finished in the same way once it does.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from lsprotocol import types as lsp
 
 from agent_core.errors import FileRefused, ToolError
 from agent_core.tools.workspace import disk, text
-from agent_core.tools.workspace.workspace import MAX_TEXT_BYTES, OpenDocument
+from agent_core.tools.workspace.workspace import MAX_TEXT_BYTES, UNCONFIRMED, OpenDocument
 from agent_core.untrusted_files import read
 from lsp_server.client import Client
 from lsp_server.documents import merge
 from lsp_server.documents.documents import Document, Documents
 from lsp_server.documents.edits import Editing
+from lsp_server.documents.late import LateEdits
 
 Signature = tuple[int, int, int]
 LOOKS = 3
@@ -39,7 +43,8 @@ class _Disk(msgspec.Struct):
 
 class Buffers:
     """Implements `agent_core.tools.workspace.workspace.Documents` for one client. `roots` gives the present
-    folders, `label` what an edit is called in the editor, and `edited` is told which lines one came to."""
+    folders, `label` what an edit is called in the editor, and `edited` is told which lines one came to; what is left
+    to do for a late edit is done by `spawn`."""
 
     def __init__(
         self,
@@ -48,9 +53,11 @@ class Buffers:
         roots: Callable[[], Iterable[Path]],
         label: Callable[[], str],
         edited: Callable[[Document, int, int], None],
+        spawn: Callable[[Coroutine[Any, Any, None], str], object],
     ) -> None:
         self._client, self._documents, self._roots, self._label = client, documents, roots, label
         self._editing = Editing(client, documents, edited)
+        self._late, self._spawn = LateEdits(documents), spawn
         self._disks: dict[str, _Disk] = {}
         self._given: dict[str, tuple[int, str]] = {}
 
@@ -65,6 +72,7 @@ class Buffers:
         self._in_sync(document)
 
     def closed_now(self, document: Document) -> None:
+        self._late.forget(document)
         self._disks.pop(document.uri, None)
 
     def reloaded(self, document: Document) -> Signature | None:
@@ -107,11 +115,22 @@ class Buffers:
         if version != base_version:
             return False
         clean = document.path is not None and self._in_sync(document)
-        if not await self._editing.replace(document, base, content, self._label()):
-            return False
+        self._late.forget(document)
+        try:
+            if not await self._editing.replace(document, base, content, self._label()):
+                return False
+        except ToolError as error:
+            if error.code == UNCONFIRMED:
+                rest = partial(self._finish, document, base, content, clean)
+                self._late.expect(document, base, content, lambda: self._spawn(rest(), "finish a late edit"))
+            raise
+        await self._finish(document, base, content, clean)
+        return True
+
+    async def _finish(self, document: Document, base: str, content: str, clean: bool) -> None:
+        """Bring an edit that is in the text to its file. `clean`: the file was as the document before."""
         if document.path is not None and not await self._client.save([document.uri]):
             self._write(document, base, content, clean)
-        return True
 
     def path_for(self, document: Document) -> str | None:
         """The path that tools know a document by; None if it lies in no folder of the workspace."""
@@ -205,6 +224,8 @@ class Buffers:
             if decoded is None:
                 return
             view = text.View(decoded[0])
+            if view.flat != text.to_newlines(base):
+                raise ToolError(f"{name} was changed on disk in the meantime", code="changed")
             changes = merge.hunks(text.to_newlines(base), text.to_newlines(content))
             raw = view.replace_all((hunk.start, hunk.end, hunk.text) for hunk in changes)
             disk.replace_file(root, relative, name, decoded[1].encode(raw), snapshot.digest)

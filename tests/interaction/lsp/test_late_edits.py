@@ -14,6 +14,7 @@ from tests.support.lsp_client import Json, LspClient, Wire
 from tests.support.lsp_editor import Buffer, Editor
 from tests.support.lsp_inside import Inside, inside
 from tests.support.lsp_puppet import Puppet, steps
+from tests.support.waiting import eventually
 
 EDIT = {"call": "edit", "args": {"path": "other.py", "old": "x = 1", "new": "x = 2"}}
 READ = {"call": "read", "args": {"path": "other.py"}}
@@ -45,14 +46,16 @@ class Inner(Wire):
 
 
 @pytest.fixture
-async def late(tmp_path: Path, root: Path, options: Json, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Editor]:
-    """An editor that holds its changes back until `flush`."""
+async def late(
+    tmp_path: Path, root: Path, options: Json, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[Editor]:
+    """An editor that holds its changes back until `flush`; parametrized by what its plugin announces, if it has one."""
     (root / "other.py").write_text(CODE)
     monkeypatch.setattr(edits, "CONFIRM_S", 0.0)
     monkeypatch.setattr(edits, "LATE_S", 0.05)
     async with inside(tmp_path / "home") as server:
         client = with_answers(LspClient(Inner(server)))
-        await client.initialize(root, options=options)
+        await client.initialize(root, options=options, experimental=getattr(request, "param", None))
         editor = Editor(client).attach()
         await editor.open(root / "other.py")
         editor.delays_changes = True
@@ -98,8 +101,68 @@ async def test_an_edit_that_shows_after_the_wait_is_settled_told_once_and_undone
         await late.client.turn(steps(READ, DONE))
         assert "x = 2" in model.outputs[-1]
     assert told(model) == 1
+    file = path_of(buffer)
+    await eventually(lambda: file.read_text() == CODE.replace("x = 1", "x = 2") or None)
     await late.client.command("loopline.turn.undo", {"turnId": first["turnId"]})
     assert buffer.text == typed + CODE
+    # What else is unsaved in it is for the user to save.
+    left = CODE if not typed else CODE.replace("x = 1", "x = 2")
+    await eventually(lambda: file.read_text() == left or None)
+
+
+def path_of(buffer: Buffer) -> Path:
+    return Path(buffer.uri.removeprefix("file://"))
+
+
+@pytest.mark.parametrize("late", [{"saveDocuments": True}], indirect=True)
+async def test_the_plugin_saves_an_edit_that_comes_late(late: Editor, model: Puppet) -> None:
+    """As with every edit: our plugin saves by the editor's own rules, so nothing is written past it."""
+    saved: list[str] = []
+
+    async def save(params: Json) -> Json:
+        saved.extend(params["uris"])
+        return {"saved": True}
+
+    (buffer,) = late.buffers.values()
+    late.client.handlers["loopline/saveDocuments"] = save
+    await late.client.turn(steps(EDIT, DONE))
+    assert not saved
+    await late.flush()
+    await eventually(lambda: saved or None)
+    assert saved == [buffer.uri]
+    assert path_of(buffer).read_text() == CODE
+
+
+async def test_a_buffer_with_unsaved_text_is_left_to_its_user(late: Editor, model: Puppet) -> None:
+    (buffer,) = late.buffers.values()
+    late.delays_changes = False
+    await late.type(buffer, 0, "# unsaved\n")
+    late.delays_changes = True
+    await late.client.turn(steps(EDIT, DONE))
+    await late.flush()
+    late.delays_changes = False
+    await late.client.turn(steps(READ, DONE))
+    assert "x = 2" in model.outputs[-1]
+    assert path_of(buffer).read_text() == CODE, "saving would save what the user has not"
+
+
+async def test_a_file_that_was_changed_on_disk_meanwhile_is_not_written_over(late: Editor, model: Puppet) -> None:
+    (buffer,) = late.buffers.values()
+    await late.client.turn(steps(EDIT, DONE))
+    path_of(buffer).write_text("# from elsewhere\n" + CODE)
+    await late.flush()
+    late.delays_changes = False
+    await late.client.turn(steps(READ, DONE))
+    assert path_of(buffer).read_text() == "# from elsewhere\n" + CODE
+
+
+async def test_a_document_that_is_closed_first_is_waited_for_no_more(late: Editor, model: Puppet) -> None:
+    (buffer,) = late.buffers.values()
+    await late.client.turn(steps(EDIT, DONE))
+    await late.close(buffer)
+    await late.client.turn(steps(READ, DONE))
+    assert "x = 1" in model.outputs[-1]
+    assert path_of(buffer).read_text() == CODE
 
 
 async def test_it_is_told_at_the_next_call_of_the_same_turn(late: Editor, model: Puppet) -> None:
