@@ -275,6 +275,7 @@ class Session:
             reading_only = parts.toolbox.reading_only(options.mode == "plan")
             with undoing.recording(parts.checkpoints, turn_id), reading_only:
                 outcome = await turn.run()
+                await self._look_behind(background)
         except asyncio.CancelledError:
             outcome = ended("cancelled", "cancelled")
             await parts.toolbox.stop_since(background)  # what a cancelled turn started ends with it
@@ -286,6 +287,18 @@ class Session:
             self._queued += box.abandon()
             self._finish(turn_id, outcome, started_ns, options)
         return outcome
+
+    async def _look_behind(self, begun: int) -> None:
+        """What commands in the background did by the end of the turn is its work too; what they do later is not, and
+        that is said where one of this turn goes on."""
+        parts = self._parts
+        if parts.checkpoints is None or not parts.toolbox.begun():
+            return
+        async with parts.checkpoints.command(behind=True):
+            pass
+        if names := parts.toolbox.running_since(begun):
+            words = f"{', '.join(names)} goes on in the background: what it changes from now on belongs to no turn, and"
+            parts.observer(Notice(severity="info", text=f"{words} no undo takes it back", session_id=self.id))
 
     async def _open_turn(self, task: str, turn_id: str, options: TurnOptions) -> None:
         """Put what changed around and the user's words into the history; the words also if the turn is cancelled."""

@@ -76,7 +76,7 @@ class ToolRunner:
         """Edits are recorded as they are written; around what other programs do the tree is looked at."""
         if self._checkpoints is None or self.kinds.get(call.name) not in ("command", "mcp"):
             return nullcontext(Found())
-        return self._checkpoints.command()
+        return self._checkpoints.command(behind=bool(self._toolbox.begun()))
 
     def _targets(self, call: Call) -> list[str]:
         """What an editing tool would write; by now nobody is against it."""

@@ -195,7 +195,9 @@ async def host_session(
                 model=model,
                 toolbox=toolbox,
                 workspace=workspace,
-                checkpoints=Checkpoints(store, workspace),
+                checkpoints=Checkpoints(
+                    store, workspace, lambda text: observers(Notice(severity="warning", text=text))
+                ),
                 terms=terms_of(settings, workspace, grants, gaps),
                 approvals=PendingApprovals(
                     approver,

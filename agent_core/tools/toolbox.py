@@ -57,6 +57,7 @@ class Background(Protocol):
     @property
     def count(self) -> int: ...
 
+    def running_since(self, count: int) -> list[str]: ...
     async def stop_since(self, count: int) -> None: ...
 
 
@@ -98,6 +99,10 @@ class Toolbox:
     def begun(self) -> int:
         """A mark for `stop_since`: how many commands went on in the background so far."""
         return self._background.count if self._background is not None else 0
+
+    def running_since(self, mark: int) -> list[str]:
+        """Names of the commands that went into the background since `mark` and still run."""
+        return self._background.running_since(mark) if self._background is not None else []
 
     async def stop_since(self, mark: int) -> None:
         """End the commands that went into the background since `mark`; bounded."""

@@ -97,6 +97,10 @@ class Handles:
         """How many were ever started."""
         return len(self._handles)
 
+    def running_since(self, count: int) -> list[str]:
+        """Names of those that were started since there were `count`, and still run."""
+        return [handle.name for handle in list(self._handles.values())[count:] if not handle.task.done()]
+
     async def stop_since(self, count: int) -> None:
         """Stop those that were started since there were `count`."""
         await asyncio.gather(*(handle.stop() for handle in list(self._handles.values())[count:]))

@@ -100,5 +100,51 @@ async def test_a_process_that_said_its_task_to_another_one_tells_them(tmp_path: 
     assert done.summary["files_by_command"] == sorted([*BY_COMMAND, "both.py"])
 
 
+MANY = 10_050
+"""More files than are kept for undo."""
+
+
+async def test_in_a_large_tree_they_are_told_all_the_same(tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    for folder in range(MANY // 150):
+        (root / f"d{folder:03}").mkdir()
+        for name in range(150):
+            (root / f"d{folder:03}" / f"{name:03}.txt").write_text("x\n")
+    command = "rm d066/149.txt; echo y > d066/148.txt; echo new > d066/new.txt; echo 'a = 2' > old.py"
+    again = "echo z > d066/147.txt"
+    task = steps(
+        {"call": "shell", "args": {"command": command}},
+        {"call": "shell", "args": {"command": again}},
+        {"text": "done"},
+    )
+    async with puppet() as model:
+        env = puppet_env(tmp_path / "home", model, LOOPLINE_APPROVE="auto")
+        done: Done = await asyncio.to_thread(loopline, "run", task, "-w", str(root), "--json", env=env)
+    assert done.code == 0, done.err
+    names = [f"d066/{name}.txt" for name in ("147", "148", "149", "new")]
+    assert done.summary["files_by_command"] == [*names, "old.py"]
+
+
+async def test_a_command_in_the_background_is_told_until_the_turn_ends(tmp_path: Path) -> None:
+    root = project(tmp_path / "project")
+    command = "echo early > early.txt; read line; echo $line > later.txt; read line; echo end > end.txt; sleep 100"
+    task = steps(
+        {"call": "shell", "args": {"command": command, "background": True}},
+        EDIT,
+        {"call": "process", "args": {"id": "p1", "input": "one\n", "wait_s": 1}},
+        {"call": "process", "args": {"id": "p1", "input": "two\n"}},
+        {"call": "shell", "args": {"command": "while [ ! -e end.txt ]; do sleep 0.05; done"}},
+        {"text": "done"},
+    )
+    async with puppet() as model:
+        env = puppet_env(tmp_path / "home", model, LOOPLINE_APPROVE="auto")
+        done: Done = await asyncio.to_thread(loopline, "run", task, "-w", str(root), "--json", env=env)
+    assert done.code == 0, done.err
+    assert done.summary["files_changed"] == ["early.txt", "end.txt", "later.txt", "other.py"]
+    assert done.summary["files_by_command"] == ["early.txt", "end.txt", "later.txt"]
+    notices = [line["text"] for line in done.lines if line["type"] == "notice"]
+    assert any("p1 goes on in the background" in text for text in notices)
+
+
 def _by(told: list[Json]) -> dict[str, str]:
     return {file["path"]: file.get("by", "edit") for one in told for file in one["files"]}

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.checkpoints.checkpoints import MAX_NAMED, Checkpoints
+from agent_core.agent.checkpoints import checkpoints as checkpoints_module
+from agent_core.agent.checkpoints import scan
+from agent_core.agent.checkpoints.checkpoints import MAX_NAMED, TOO_LARGE, UNSEEN, Checkpoints
 from agent_core.agent.checkpoints.store import Side, Step, Store, prune
 from agent_core.agent.checkpoints.undo import (
     CHANGED,
@@ -413,6 +415,46 @@ async def test_what_a_command_did_is_named_and_counted_within_bounds(desk: Desk)
     assert not {".env", "ignored/x"} & (changes.keys() | set(found.paths))
     assert {change.by for change in changes.values()} == {"command"}
     assert changes["many/000"].diff == "--- /dev/null\n+++ b/many/000\n@@ -0,0 +1 @@\n+many\n"
+
+
+async def test_beyond_what_is_kept_changes_are_named_but_not_undone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "MAX_FILES", 2)
+    monkeypatch.setattr(checkpoints_module, "MAX_FILES", 2)
+    for name in "abcde":
+        desk.write(f"{name}.txt", name)
+    with desk.checkpoints.recording("t1"):
+        async with desk.checkpoints.command() as found:
+            desk.write("a.txt", "A")
+            desk.write("e.txt", "E")
+            (desk.roots[0] / "d.txt").unlink()
+        assert found.paths == ("a.txt", "d.txt", "e.txt")
+        byte = desk.write("b.txt", "by the user").stat().st_ctime_ns
+        monkeypatch.setattr("time.time_ns", lambda: byte + 2 * checkpoints_module.SLACK_NS)
+        async with desk.checkpoints.command() as found:
+            pass
+        assert found.paths == ()
+        monkeypatch.undo()
+    report = await desk.undo("t1")
+    assert desk.text("a.txt") == "a"
+    assert {conflict.reason for conflict in report.conflicts} == {NOT_KEPT}
+    assert desk.text("e.txt") == "E"
+
+
+async def test_a_tree_too_large_to_look_at_is_said_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "MAX_STAMPED", 2)
+    said: list[str] = []
+    checkpoints = Checkpoints(desk.store, desk.workspace, said.append)
+    for name in "abc":
+        desk.write(f"{name}.txt", name)
+    with checkpoints.recording("t1"):
+        for _ in range(2):
+            async with checkpoints.command() as found:
+                desk.write("a.txt", "A")
+            assert found.paths == ()
+    assert said == [UNSEEN]
+    assert checkpoints.gaps("t1") == [TOO_LARGE]
 
 
 async def test_a_file_that_a_command_changed_back_is_no_change(desk: Desk) -> None:
