@@ -40,10 +40,13 @@ def _as(uid: int) -> dict[str, Any]:
     return {} if uid == os.geteuid() else {"user": uid, "group": uid, "extra_groups": []}
 
 
-def run_confined(folder: Path, kind: str, script: str, *, uid: int, namespaces: bool = True, secret: str = "") -> str:
+def run_confined(
+    folder: Path, kind: str, script: str, *, uid: int, namespaces: bool = True, secret: str = "", beside: str = ""
+) -> str:
     """What a script prints in `folder/root`, which that user must be able to enter; `$HOST` in it is the process that
-    runs it, which has `secret` in its environment. The exit code is the last line."""
-    wanted = {"folder": str(folder), "kind": kind, "namespaces": namespaces, "script": script}
+    runs it, which has `secret` in its environment. The exit code is the last line. `beside`: another command, which
+    runs meanwhile and writes a file `up` when it does."""
+    wanted = {"folder": str(folder), "kind": kind, "namespaces": namespaces, "script": script, "beside": beside}
     python = python_for(uid)
     assert python is not None
     places = [str(ROOT), sysconfig.get_path("purelib")]
@@ -75,7 +78,13 @@ async def _main() -> None:
     assert found.kind == wanted["kind"] and found.namespaces == wanted["namespaces"], found
     bench = Bench(Path(wanted["folder"], "root"), environment=environment, sandbox=found)
     script = wanted["script"].replace("$HOST", str(os.getpid()))
+    sibling = asyncio.ensure_future(bench.run("shell", command=wanted["beside"])) if wanted["beside"] else None
+    while sibling is not None and not Path(wanted["folder"], "root", "up").exists():
+        await asyncio.wait({sibling}, timeout=0.05)
     print((await bench.run("shell", command=script, timeout_s=100)).output)
+    if sibling is not None:
+        sibling.cancel()
+        await asyncio.wait({sibling})
     await bench.box.close()
 
 

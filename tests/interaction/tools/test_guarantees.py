@@ -6,6 +6,7 @@ import contextlib
 import os
 import platform
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,35 @@ from tests.support.parts import lacking, program
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")
 
+PROGRAMS = {
+    "daemon.py": """
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.closerange(0, 1024)
+os.execve(sys.executable, [sys.executable, *sys.argv[1:]], {})
+""",
+    "wait.py": "import time; time.sleep(60)",
+    "answer.py": "import glob, sys\nfound = [open(f).read() for f in glob.glob(sys.argv[1] + '/*')]\n"
+    "open(sys.argv[2], 'w').write(str(found) + 'in @' * bool(found))",
+    "memory.py": "import os, sys\nf = os.memfd_create('x', 0)\n"
+    "os.write(f, f'#!/bin/sh\\necho x > {sys.argv[1]}; touch -d 2001-01-01 {sys.argv[1]}\\n'.encode())\n"
+    "os.execve(f'/proc/self/fd/{f}', ['x'], dict(os.environ))",
+    "inherited.py": "import os, sys\nfor f in range(256):\n for p in ('..' + '/..' * 9 + sys.argv[1], '../outside'):\n"
+    "  try: os.write(os.open(p, os.O_WRONLY, dir_fd=f), b'broken')\n  except OSError: pass",
+    "ring.py": "import ctypes\nb = ctypes.create_string_buffer(120)\n"
+    "print('broken' * (ctypes.CDLL(None).syscall(425, 8, b) >= 0))",
+    "trace.py": "import ctypes, os, sys\nlibc = ctypes.CDLL(None)\n"
+    "for p in filter(str.isdecimal, os.listdir('/proc')):\n"
+    " try: line = open(f'/proc/{p}/cmdline').read()\n except OSError: continue\n"
+    " if ''.join(sys.argv[1:]) in line:\n"
+    "  print('met')\n  if libc.ptrace(16, int(p), 0, 0) == 0: print('broken')\n"
+    "  try: os.pread(os.open(f'/proc/{p}/mem', os.O_RDWR), 1, 0x400000); print('broken')\n  except OSError: pass",
+}
+"""Attacks that take a program. `daemon.py` starts another that cuts all ties to the command that it is of: parent,
+session, files, environment."""
+MARK = f"loopline-outlives-{os.getpid()}"
 SOCKETS = "import socket; s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect({!r}); print('in')"
 ATTACKS: dict[Cell, dict[str, str]] = {
     "files": {
@@ -29,6 +59,9 @@ ATTACKS: dict[Cell, dict[str, str]] = {
         "mode": "chmod 777 {top}/outside && echo broken",
         "times": "touch -d 2001-01-01 {top}/outside && echo broken",
         "remount": "mount -o remount,rw / && echo x > {top}/outside && echo broken",
+        "memory": "python3 memory.py {top}/outside",
+        "inherited": "python3 inherited.py {top}/outside",
+        "root": "echo x > /proc/$HOST/root{top}/outside; echo x > /proc/$HOST/cwd/{top}/outside; exit 0",
         "namespace": "unshare -rm sh -c 'mount -o remount,rw,bind {top} && echo x > {top}/outside' && echo broken",
     },
     "guarded": {
@@ -69,16 +102,21 @@ ATTACKS: dict[Cell, dict[str, str]] = {
         "tcp": "exec 3<>/dev/tcp/127.0.0.1/{port} && echo broken",
         "udp": "exec 3<>/dev/udp/127.0.0.1/{port} && echo hello >&3",
         "machine": "python3 -c \"import socket; socket.socket(40, 1); print('broken')\"",
+        "ring": "python3 ring.py",
         "raw": "python3 -c \"import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); print('ok')\" ; exit 0",
     },
     "sockets": {
         "path": f"python3 -c \"{SOCKETS.format('{top}/run/socket')}\"",
         "abstract": f"python3 -c \"{SOCKETS.format('{abstract}')}\"",
+        "answers": "python3 daemon.py answer.py {top}/state/loopline/run out/sockets-daemon; "
+        "for i in $(seq 50); do [ -e out/sockets-daemon ] || sleep 0.1; done",
+        "key": "cat {top}/state/loopline/run/*",
         "found": "python3 -c \"import socket\nfor l in open('/proc/net/unix'):\n p = l.split()[-1]\n try:\n"
         "  s = socket.socket(socket.AF_UNIX); s.settimeout(1); s.connect(p.replace('@', chr(0))); print('in', p)\n"
         " except OSError: pass\"",
     },
     "processes": {
+        "daemon": f"python3 daemon.py wait.py {MARK}",
         "signal": "kill -0 $HOST && echo broken",
         "seen": "test -e /proc/$HOST/stat && echo broken; true",
         "trace": "python3 -c \"import ctypes; print('broken' * (ctypes.CDLL(None).ptrace(16, $HOST, 0, 0) == 0))\"",
@@ -114,6 +152,7 @@ def column(request: pytest.FixtureRequest) -> Iterator[Column]:
 def attacked(top: Path, kind: str, namespaces: bool, uid: int) -> dict[str, str]:
     """What the attacks printed, and what was seen of them outside."""
     made = {"outside": "outside", "home/.ssh/id_ed25519": "HOME-KEY", "root/.env": "TOKEN-KEY", "root/.envrc": "fine"}
+    made |= {f"root/{name}": text for name, text in PROGRAMS.items()} | {"state/loopline/run/s.key": "HOME-KEY"}
     for name, text in {**made, "run/x": "", "state/x": "", "config/x": "", "root/out/x": ""}.items():
         (top / name).parent.mkdir(parents=True, exist_ok=True)
         (top / name).write_text(text)
@@ -141,12 +180,22 @@ def attacked(top: Path, kind: str, namespaces: bool, uid: int) -> dict[str, str]
         results = {path.name: path.read_text(errors="replace") for path in (top / "root/out").iterdir()}
         with suppress(BlockingIOError):
             results["network-received"] = f"broken\n{udp.recv(100)!r}"
+    results["processes-outlives"] = "".join("broken\n" for _ in ended_now(MARK))
     now = (top / "outside").stat()
     changed = now.st_mode & 0o777 == 0o777 or now.st_mtime < 1.1e9 or now.st_size != len("outside")
     results["files-now"] = "broken\n" if changed else ""
     results["guarded-now"] = "broken\n" if (top / "root/.vscode").exists() else ""
-    assert len(results) == sum(map(len, ATTACKS.values())) + 3 + ("network-received" in results), told
+    assert len(results) == sum(map(len, ATTACKS.values())) + 5 + ("network-received" in results), told
     return results
+
+
+def ended_now(mark: str) -> Iterator[int]:
+    """The processes that have this word on their command line, each of which is ended."""
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and mark.encode() in (folder / "cmdline").read_bytes().split(b"\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
+                yield int(folder.name)
 
 
 def broken(cell: Cell, results: dict[str, str], user: str) -> list[str]:
@@ -203,6 +252,23 @@ def test_a_terminal_that_is_ours_is_not_the_commands(tmp_path: Path, kind: str, 
     os.close(main)
     assert done.returncode == 0, done.stderr
     assert "exit code: " in done.stdout and "broken" not in done.stdout
+
+
+@pytest.mark.parametrize(("kind", "namespaces"), [("bubblewrap", True), ("landlock", True), ("landlock", False)])
+def test_commands_of_one_session_are_closed_to_each_other(tmp_path: Path, kind: str, namespaces: bool) -> None:
+    """A sibling is traced and its memory written, which would make it do what the tracer may not."""
+    if kind == "bubblewrap":
+        program("bwrap")
+    for name, text in PROGRAMS.items():
+        (tmp_path / "root" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "root" / name).write_text(text)
+    word = f"{MARK}-sibling"
+    sibling = f"echo x > up; exec python3 wait.py {word}"
+    attack = f"python3 trace.py {MARK} -sibling"
+    told = run_confined(tmp_path, kind, attack, uid=os.geteuid(), namespaces=namespaces, beside=sibling)
+    assert "exit code: 0" in told and "broken" not in told
+    assert ("met" in told) is not namespaces, "with namespaces it is not even seen"
+    assert not list(ended_now(word))
 
 
 def test_the_table_of_none_is_empty() -> None:
