@@ -28,6 +28,8 @@ from lsp_server.transport.tcp import check_loopback, listening_tcp, split_addres
 GRACE_S = 0.9
 """From the end of the last client to the end of the process, at most."""
 KEPT_LOGS = 5
+CANCEL_S = 0.7
+"""How long turns may take to end once nobody waits for them any more."""
 LOOK_S = 0.1
 """How often a process without an editor looks whether it is still needed."""
 
@@ -87,11 +89,11 @@ async def _linger(process: Process, linger_s: float) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(nowhere, descriptor)
     left_s = linger_s
-    while process.busy and left_s > 0:
+    while process.manager.busy and left_s > 0:
         await asyncio.sleep(LOOK_S)
-        if not process.attended:
+        if not process.manager.attended:
             left_s -= LOOK_S
-    await process.cancel_turns()
+    await process.manager.cancel_turns(CANCEL_S)
 
 
 async def _serve(process: Process, tcp: str | None, ws: str | None, ready_file: Path | None) -> int | None:

@@ -24,12 +24,12 @@ class Watcher(msgspec.Struct, frozen=True):
 
 
 class Followed:
-    """Owned by the process, one per session; it ends with its session."""
+    """Owned by the process, one per session; it ends with the process."""
 
     def __init__(self, host: SessionHost, clock: Clock) -> None:
         self.host, self.recent = host, Recent()
         self._watchers: tuple[Watcher, ...] = ()
-        host.subscribe(self._observe, CallWatch(clock, self.put, self._connection))
+        host.subscribe(self._observe, sink=CallWatch(clock, self.put, self._connection))
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """From now on; call what is returned to stop."""

@@ -63,7 +63,7 @@ class ModelBook:
     async def _ask(self) -> tuple[ModelInfo, ...]:
         endpoint = self._server.desk.endpoint() or Endpoint(base_url=None, model=EMBEDDED_MODEL)
         if endpoint.base_url is None:
-            service = await self._server.process.service()
+            service = await self._server.process.manager.service()
             found = await list_models(service.base_url, service.api_key)
         else:
             found = await list_models(endpoint.base_url, endpoint.api_key)

@@ -47,6 +47,10 @@ class Archive:
         """Newest first; a file that can't be read is listed with its problem."""
         return sorted((self._entry(path) for path in self._folder.glob("*.jsonl")), key=_by_time, reverse=True)
 
+    def entry(self, session: str) -> Entry:
+        """One session as listed. Raises as `path` does."""
+        return self._entry(self.path(session))
+
     def path(self, session: str) -> Path:
         """The file of a session. Raises UsageError for what is no id, StateError if there is none."""
         if not session.replace("_", "").isalnum():

@@ -7,20 +7,44 @@ import contextlib
 import os
 import sys
 import termios
+from collections.abc import Awaitable, Callable, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from agent_core.agent.approvals.policy import Approver, nobody
 from agent_core.telemetry.display import visible
+from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
 
 _ANSWERS: dict[str, Decision] = {"y": "allow", "yes": "allow", "a": "always", "always": "always"}
 
 
+Approver = Callable[[Approval], Awaitable[Decision | None]]
+
+
+async def nobody(approval: Approval) -> Decision | None:
+    """Where no person can type."""
+    return None
+
+
 def approver_for(console: Console) -> Approver:
     """The terminal's approver if a person can type here, else `nobody`."""
     return TerminalApprover(console) if sys.stdin.isatty() and console.is_terminal else nobody
+
+
+class TerminalFrontEnd:
+    """Implements `agent_core.hosting.port.FrontEnd` for a terminal that lines go by on: it edits nothing."""
+
+    name, documents = "cli", None
+
+    def __init__(self, console: Console) -> None:
+        self._approver = approver_for(console)
+
+    async def ask(self, approval: Approval) -> Decision | None:
+        return await self._approver(approval)
+
+    async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
+        return ()
 
 
 class TerminalApprover:

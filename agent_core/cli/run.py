@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,29 +13,30 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from agent_core.agent.approvals.policy import Approver
-from agent_core.agent.turn import Outcome
-from agent_core.cli.approver import approver_for
+from agent_core.cli.approver import TerminalFrontEnd
 from agent_core.cli.console import CleanConsole, make_console
+from agent_core.cli.figures import events_of
 from agent_core.cli.interrupts import Cancelled
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table, suspect_note
 from agent_core.cli.terminal import Terminal, diff_text
+from agent_core.clock import SystemClock
 from agent_core.config import state_dir
-from agent_core.control.lock import SessionHeld
-from agent_core.control.messages import ControlError
-from agent_core.errors import UsageError
-from agent_core.hosting.session import Hosted, HostOptions, host_session
+from agent_core.errors import LooplineError, UsageError
+from agent_core.hosting.manager import Move, OpenOptions, SessionManager
+from agent_core.hosting.port import SessionHost
+from agent_core.hosting.session import HostOptions
 from agent_core.telemetry.display import duration, marked, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.tools.workspace.changes import Change
-from agent_core.turns.events import Observer
+from agent_core.turns.events import Notice, Observer, TurnEnded
 from agent_core.turns.options import CARRY_OUT, Mode, TurnOptions
+from agent_core.variables import variables
 
-LOOKS, LOOK_AGAIN_S = 10, 0.2
-"""How often a session is looked at again whose host does not answer and still holds it."""
+CANCEL_LIMIT_S = 10.0
+"""How long a turn may take to end that was cancelled."""
 
 _EXIT: Mapping[Status, int] = {"completed": 0, "failed": 1, "cancelled": 130, "interrupted": 130}
 
@@ -68,7 +70,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What a run came to, for the person or the last JSON line. `more_files`: how many more commands changed."""
 
     status: Status
-    outcome: Outcome | None
+    end: TurnEnded | None
     rollup: Rollup
     changes: tuple[Change, ...]
     duration_ms: float
@@ -76,8 +78,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        error = self.outcome.error if self.outcome else None
-        return error.exit_code if error is not None else _EXIT[self.status]
+        given = self.end.exit_code if self.end is not None else None
+        return given if given is not None else _EXIT[self.status]
 
     def summary(self) -> dict[str, Any]:
         """The last line of `--json`."""
@@ -119,20 +121,20 @@ def run_task(options: RunOptions) -> int:
 async def perform(options: RunOptions, observer: Observer, console: Console) -> Report:
     """Host a session, run the turn, and count. SIGINT, SIGTERM and SIGHUP cancel it; then the report says so."""
     events = ListSink()
-    outcome: Outcome | None = None
+    end: TurnEnded | None = None
     changed = Changed()
     loop = asyncio.get_running_loop()
     started_s = loop.time()
     with Cancelled() as cancelled:
         try:
-            outcome = await _outcome(options, observer, approver_for(console), events, changed)
+            end = await _ended(options, observer, console, events, changed)
         except asyncio.CancelledError:
             if not cancelled.by_signal:
                 raise
-    status: Status = "cancelled" if cancelled.by_signal else outcome.status if outcome else "failed"
+    status: Status = "cancelled" if cancelled.by_signal else end.status if end else "failed"
     return Report(
         status=status,
-        outcome=outcome,
+        end=end,
         rollup=Rollup().fold_all(events.events),
         changes=tuple(changed.files),
         more_files=changed.more,
@@ -140,57 +142,70 @@ async def perform(options: RunOptions, observer: Observer, console: Console) -> 
     )
 
 
-async def _outcome(
-    options: RunOptions, observer: Observer, approver: Approver, events: ListSink, changed: Changed
-) -> Outcome:
-    """Run the task in a session hosted here; in one that lives in another process, say it there."""
+async def _ended(
+    options: RunOptions, observer: Observer, console: Console, events: ListSink, changed: Changed
+) -> TurnEnded:
+    """Say the task to the session, wherever it is hosted, and wait for the end of the turn that takes it. Cancelled:
+    the turn is cancelled, and what it changed until then counted."""
+    manager = SessionManager(variables(), SystemClock())
+    try:
+        session = await _session(manager, options, observer, console, events)
+        said = await session.say(options.task, options=options.of_turn)
+        if said.fate == "steered":
+            observer(Notice(severity="info", text="said to the turn that runs; its next call takes it along"))
+        try:
+            end = await session.ended(said.turn)
+        except asyncio.CancelledError:
+            await _cancel(session, said.turn)
+            raise
+        finally:
+            changes = await session.changes(said.turn)
+            changed.files, changed.more = list(changes.files), changes.more
+        if session.view().place == "attached" and end.status != "interrupted":
+            events.events[:] = await events_of(state_dir(variables()), session.id, said.turn)
+        return end
+    finally:
+        await manager.close()
+
+
+async def _session(
+    manager: SessionManager, options: RunOptions, observer: Observer, console: Console, events: ListSink
+) -> SessionHost:
+    """A new session, or the one that is resumed; its approvals are asked on the terminal."""
     here = () if options.resume else (Path(),)
     host_options = HostOptions(
         roots=here if options.workspace is None else (options.workspace,),
         client="cli",
         flags=options.flags,
-        resume=options.resume,
         as_it_was=options.resume is not None,
         use_venv=True,
         python=options.python,
         remote_turns=False,
     )
-    for looks_left in range(LOOKS, -1, -1):
-        try:
-            async with host_session(host_options, observer=observer, approver=approver, sinks=(events,)) as hosted:
-                return await _turn(hosted, options, changed)
-        except SessionHeld as held:
-            from agent_core.cli.attached import say_attached
 
-            session, states = options.resume or "", state_dir(host_options.env)
-            try:
-                shared = await say_attached(
-                    held,
-                    session,
-                    options.task,
-                    options=options.of_turn,
-                    observer=observer,
-                    approver=approver,
-                    states=states,
-                )
-            except ControlError as error:
-                if error.code not in ("control_gone", "control_ending") or not looks_left:
-                    raise
-                await asyncio.sleep(LOOK_AGAIN_S)  # its host just ends; then the session is ours to take over
-                continue
-            events.events += shared.events
-            changed.files += shared.changes
-            changed.more = shared.more_files
-            return shared.outcome
-    raise AssertionError("the last look returns or raises")
+    def moved(session_id: str, move: Move, text: str) -> None:
+        observer(Notice(severity="warning" if move == "lost" else "info", text=text))
+
+    open_options = OpenOptions(
+        settings=lambda model: host_options,
+        front_end=TerminalFrontEnd(console),
+        observer=observer,
+        sink=events,
+        moved=moved,
+        wait=True,
+    )
+    if options.resume is not None:
+        return await manager.open(options.resume, open_options)
+    session = manager.new(open_options)
+    await session.ready()
+    return session
 
 
-async def _turn(hosted: Hosted, options: RunOptions, changed: Changed) -> Outcome:
-    try:
-        return await hosted.session.run_turn(options.task, options.of_turn)
-    finally:
-        changed.files += await hosted.workspace.net_changes()
-        changed.more = hosted.workspace.changes.left_out
+async def _cancel(session: SessionHost, turn_id: str) -> None:
+    with contextlib.suppress(LooplineError, TimeoutError):
+        async with asyncio.timeout(CANCEL_LIMIT_S):
+            await session.cancel(turn_id)
+            await session.ended(turn_id)
 
 
 def show(console: Console, report: Report) -> None:

@@ -20,14 +20,13 @@ by `seq`, per attachment; a `gap` says how many were left out because the client
 
 from __future__ import annotations
 
-from typing import Literal
-
 import msgspec
 
 from agent_core.errors import LooplineError, StateError
 from agent_core.text import to_json
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.options import PLAIN, TurnOptions
+from agent_core.turns.views import Said as Said
 from agent_core.turns.views import Steered as Steered
 
 PROTOCOL = 2
@@ -141,14 +140,6 @@ AnyRequest = (
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
-
-
-class Said(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a text, and the turn that has it. `input_id` is that of the `input` update; None if `started`."""
-
-    turn: str
-    fate: Literal["steered", "started"]
-    input_id: str | None = None
 
 
 class UndoneFile(msgspec.Struct, frozen=True, kw_only=True):

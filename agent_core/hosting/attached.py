@@ -9,34 +9,33 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Literal
 
-from agent_core.clock import Clock, new_id
 from agent_core.control.client import Attachment, ControlClient
 from agent_core.control.messages import ControlError, EventMessage, SessionInfo, UpdateMessage
 from agent_core.errors import LooplineError
-from agent_core.hosting.observers import Observers, Sinks
-from agent_core.hosting.port import FrontEnd
-from agent_core.hosting.queue import TurnList
+from agent_core.hosting.audience import Audience
+from agent_core.hosting.port import Changes
+from agent_core.hosting.stored import kept_changes
 from agent_core.telemetry.codec import decode_event
-from agent_core.telemetry.emitter import Sink
 from agent_core.tools.workspace.changes import Change
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import (
     ApprovalAsked,
     ApprovalEnded,
     Notice,
-    Observer,
+    SessionOpened,
+    ToolEnded,
+    TurnBegan,
     TurnEnded,
     TurnEvent,
     TurnStatus,
     read_event,
 )
-from agent_core.turns.options import PLAIN, TurnOptions
-from agent_core.turns.views import SessionView, Steered, TurnView
+from agent_core.turns.options import TurnOptions
+from agent_core.turns.views import Place, Said, Steered, TurnView
 
 _STATUS: Mapping[str, TurnStatus] = {
     "running": "running",
@@ -47,23 +46,28 @@ _STATUS: Mapping[str, TurnStatus] = {
 
 RETRY_S = 1.0
 """How long after a refused start the next try comes at the latest."""
+NOT_YET = ("turn_running", "control_ending", "control_gone")
+"""Codes of a host that can't start a turn now; it is tried again, or the session taken over."""
+MAX_EDITS = 200
+"""Edits of the running turn that are kept for a session without checkpoints."""
 
 
 class AttachedHost:
-    """`attach` first. `lost` is called once the host or the session is gone. Owns the connection and its tasks."""
+    """`attach`, then `follow`. `lost` is called once the host or the session is gone. Owns the connection and its
+    tasks."""
 
-    def __init__(
-        self, session_id: str, socket: Path, lost: Callable[[AttachedHost], Awaitable[None]], clock: Clock
-    ) -> None:
-        self.id, self._model = session_id, ""
-        self._turns = TurnList(session_id, clock)
+    place: Place = "attached"
+    busy = False  # what runs goes on there; what waits here is not begun
+    attended = False
+
+    def __init__(self, audience: Audience, socket: Path, states: Path, lost: Callable[[], Awaitable[None]]) -> None:
+        self.model, self.pid = "", 0
+        self._audience, self._socket, self._states, self._lost = audience, socket, states, lost
         self._approvals: dict[str, Approval] = {}
-        self._observers, self._sinks = Observers(), Sinks()
-        self._front_end: FrontEnd | None = None
         self._asking: dict[str, asyncio.Task[None]] = {}
+        self._edits: list[ToolEnded] = []
         self._waiting: deque[TurnView] = deque()
         self._changed = asyncio.Event()
-        self._socket, self._lost = socket, lost
         self._stack = AsyncExitStack()
         self._client: ControlClient | None = None
         self._undoing: set[asyncio.Task[None]] = set()
@@ -73,93 +77,70 @@ class AttachedHost:
         """Raises ControlError."""
         client = await self._stack.enter_async_context(ControlClient(self._socket))
         try:
-            attachment = await client.attach(self.id, events=True)
-            found = [info for info in await client.list_sessions() if info.session == self.id]
+            attachment = await client.attach(self._audience.id, events=True)
+            found = [info for info in await client.list_sessions() if info.session == self._audience.id]
             if not found:
-                raise ControlError(f"session {self.id} is not hosted there", code="control_not_found")
+                raise ControlError(f"session {self._audience.id} is not hosted there", code="control_not_found")
         except ControlError:
             await self._stack.aclose()
             raise
-        self._client = client
-        self._turns.title, self._model = found[0].title, found[0].model or ""
-        self._turns.merge(turns_of(found[0]))
-        self._approvals = {approval.approval_id: approval for approval in found[0].approvals}
+        self._client, self.pid, self.model = client, client.pid, found[0].model or ""
+        self._attachment, self._found = attachment, found[0]
+
+    def follow(self) -> None:
+        """Tell how things stand there, then whatever happens."""
+        audience, found = self._audience, self._found
+        waiting = audience.turns.queued
+        audience.turns.title = found.title
+        audience.turns.merge([*turns_of(found), *waiting])
+        there = f"process {self.pid}"
+        audience.tell(SessionOpened(session_id=audience.id, model=self.model, endpoint=there))
+        for turn in audience.turns:
+            if turn.status == "running":
+                audience.tell(audience.turns.began(turn))
+        for approval in found.approvals:
+            self._open(approval)
         self._work = [
-            asyncio.create_task(self._follow(attachment), name=f"attached {self.id}"),
-            asyncio.create_task(self._start_turns(), name=f"turns of {self.id}"),
+            asyncio.create_task(self._follow(self._attachment), name=f"attached {audience.id}"),
+            asyncio.create_task(self._start_turns(), name=f"turns of {audience.id}"),
         ]
 
-    def give_up(self) -> None:
-        """Nobody hosts the session any more: what waits will not be done."""
-        for turn in self.waiting:
-            self._end(turn, "failed", "the process that hosted the session is gone, and it could not be taken over")
-
     @property
-    def waiting(self) -> list[TurnView]:
-        """Turns that were asked for here and did not begin."""
-        return [turn for turn in self._waiting if turn.status == "queued"]
+    def approvals(self) -> tuple[Approval, ...]:
+        return tuple(self._approvals.values())
 
-    # The port
+    def start(self) -> None:
+        """Take on the turns that wait."""
+        self._waiting.extend(self._audience.turns.queued)
+        self._changed.set()
 
-    @property
-    def front_end(self) -> FrontEnd | None:
-        return self._front_end
-
-    @property
-    def busy(self) -> bool:
-        return False  # what runs goes on there; what waits here is not begun
-
-    @property
-    def attended(self) -> bool:
-        return False
-
-    def view(self) -> SessionView:
-        return SessionView(
-            session_id=self.id,
-            place="attached",
-            title=self._turns.title,
-            created="",
-            model=self._model,
-            turns=tuple(self._turns),
-            approvals=tuple(self._approvals.values()),
-        )
-
-    def turn(self, turn_id: str) -> TurnView | None:
-        return self._turns.get(turn_id)
-
-    def knows(self, turn_id: str) -> bool:
-        return self._turns.knows(turn_id)
-
-    def submit(self, task: str, *, title: str = "", options: TurnOptions = PLAIN) -> TurnView:
+    def submit(self, turn: TurnView) -> None:
         """It is started once nothing else runs."""
-        turn = self._turns.add(task, title, options)
         self._waiting.append(turn)
         self._changed.set()
-        return turn
 
-    def take_over(self, turns: Sequence[TurnView]) -> None:
-        queued = [turn for turn in turns if turn.status == "queued"]
-        self._turns.merge(queued)
-        self._waiting.extend(queued)
-        self._changed.set()
+    async def say(self, text: str, options: TurnOptions) -> Said:
+        """Raises ControlError. What a host does not take any more waits until the session is ours."""
+        try:
+            said = await self._speak().say(self._audience.id, text, options=options)
+        except ControlError as error:
+            if error.code not in NOT_YET:
+                raise
+            turn = self._audience.turns.add(text, options=options)
+            self.submit(turn)
+            return Said(turn=turn.turn_id, fate="started")
+        self._audience.turns.note_begun(said.turn, text)
+        return said
 
     async def cancel(self, turn_id: str) -> None:
-        """Raises UsageError or ControlError."""
-        turn = self._turns.known(turn_id)
-        if turn.status == "running":
-            await self._speak().cancel(turn_id)
-        elif turn.status == "queued":
-            self._end(turn, "cancelled", "cancelled")
+        """Raises ControlError."""
+        await self._speak().cancel(turn_id)
 
-    async def steer(self, turn_id: str, text: str) -> Steered:
-        """Raises UsageError or ControlError."""
-        turn = self._turns.known(turn_id)
-        if turn.status == "queued":
-            turn.task += f"\n\n{text}"
-            return Steered(input_id=new_id("inp"), fate="queued")
-        return await self._speak().steer(turn_id, text)
+    async def steer(self, turn: TurnView, text: str) -> Steered:
+        """Raises ControlError."""
+        return await self._speak().steer(turn.turn_id, text)
 
-    async def undo(self, turn_id: str) -> None:
+    def undo(self, turn_id: str) -> None:
         task = asyncio.create_task(self._take_back(turn_id), name=f"undo {turn_id} elsewhere")
         self._undoing.add(task)
         task.add_done_callback(self._undoing.discard)
@@ -175,35 +156,21 @@ class AttachedHost:
                 raise
         return True
 
-    async def changes(self, turn_id: str) -> Sequence[Change]:
-        return ()  # told by the checkpoints, which are read whoever hosts
+    async def changes(self, turn_id: str) -> Changes:
+        """As it was seen where no checkpoints are kept."""
+        kept = await asyncio.to_thread(kept_changes, self._states, self._audience.id, turn_id)
+        if kept.files:
+            return kept
+        edits = [edit for edit in self._edits if edit.turn_id == turn_id]
+        return Changes(files=tuple(_seen(path, edit) for edit in edits for path in edit.files_changed))
 
     def place_of(self, shown: str) -> Path | None:
         return None
 
-    def subscribe(self, observer: Observer, sink: Sink) -> Callable[[], None]:
-        leave = (self._observers.add(observer), self._sinks.add(sink))
-
-        def stop() -> None:
-            for each in leave:
-                each()
-
-        return stop
-
-    def attend(self, front_end: FrontEnd) -> None:
-        if self._front_end is front_end:
-            return
-        self._stop_asking()
-        self._front_end = front_end
-        for approval in self._approvals.values():
-            self._ask(approval)
-
-    def leave(self, front_end: FrontEnd) -> None:
-        if self._front_end is front_end:
-            self._front_end = None
-            self._stop_asking()
-
     def warm(self) -> None:
+        return
+
+    async def ready(self) -> None:
         return
 
     def reconfigure(self, *, roots: tuple[Path, ...] | None = None, model: str | None = None) -> None:
@@ -225,18 +192,19 @@ class AttachedHost:
 
     # Asking
 
-    def _ask(self, approval: Approval) -> None:
-        front_end, key = self._front_end, approval.approval_id
-        if front_end is not None and key not in self._asking:
-            self._asking[key] = asyncio.create_task(self._answered(front_end, approval), name=f"ask {key}")
+    def _open(self, approval: Approval) -> None:
+        key = approval.approval_id
+        self._approvals[key] = approval
+        if key not in self._asking:
+            self._asking[key] = asyncio.create_task(self._ask(approval), name=f"ask {key}")
 
-    async def _answered(self, front_end: FrontEnd, approval: Approval) -> None:
-        """An answer that came too late, or from a front end that is gone, concerns nobody."""
+    async def _ask(self, approval: Approval) -> None:
+        """An answer that came too late, or that nobody could give, concerns nobody."""
         try:
             with contextlib.suppress(LooplineError):
-                decision = await front_end.ask(approval)
+                decision, name = await self._audience.ask(approval)
                 if decision is not None:
-                    await self.answer(approval.approval_id, decision, by=front_end.name)
+                    await self.answer(approval.approval_id, decision, by=name)
         finally:
             self._asking.pop(approval.approval_id, None)
 
@@ -251,7 +219,7 @@ class AttachedHost:
         """One after the other; while a turn runs there, or the host only waits for its end, nothing is started."""
         while True:
             self._changed.clear()
-            running = any(turn.status == "running" for turn in self._turns)
+            running = any(turn.status == "running" for turn in self._audience.turns)
             if self._waiting and self._waiting[0].status != "queued":
                 self._waiting.popleft()
             elif not self._waiting or running:
@@ -264,11 +232,11 @@ class AttachedHost:
     async def _begun(self, turn: TurnView) -> bool:
         """Start a turn there. False: not yet."""
         try:
-            await self._speak().start(self.id, turn.task, turn=turn.turn_id, options=turn.options)
+            await self._speak().start(self._audience.id, turn.task, turn=turn.turn_id, options=turn.options)
         except LooplineError as error:
-            if error.code in ("turn_running", "control_ending", "control_gone"):
+            if error.code in NOT_YET:
                 return False
-            self._end(turn, "failed", _words(error))
+            self._audience.fail(turn, error)
         else:
             if turn.status == "queued":
                 turn.status = "running"
@@ -276,57 +244,53 @@ class AttachedHost:
 
     async def _take_back(self, turn_id: str) -> None:
         try:
-            await self._speak().undo(self.id, turn_id)
+            await self._speak().undo(self._audience.id, turn_id)
         except LooplineError as error:
             if error.code != "control_busy":  # it takes long, and goes on
-                self._tell(Notice(severity="error", text=_words(error), session_id=self.id))
+                self._audience.refuse(error)
 
     async def _follow(self, attachment: Attachment) -> None:
         async for item in attachment:
             if isinstance(item, EventMessage):
                 figure = decode_event(bytes(item.event))
                 if figure is not None:
-                    self._sinks.emit(figure)
+                    self._audience.sinks.emit(figure)
             elif isinstance(item, UpdateMessage):
                 event = read_event(item.update)
                 if event is not None:  # else of a newer version
                     self._tell(event)
             else:
                 text = f"{item.lost} updates of the session were left out"
-                self._tell(Notice(severity="warning", text=text, session_id=self.id))
+                self._tell(Notice(severity="warning", text=text, session_id=self._audience.id))
         self._work.pop().cancel()
-        for turn in self._turns.open:
-            if turn.status == "running":
-                self._tell(self._turns.ended(turn, "interrupted", "the process that ran it is gone"))
         self._stop_asking()
+        self._approvals.clear()
+        self._audience.interrupt()
         with contextlib.suppress(ControlError):
             await self._stack.aclose()
-        await self._lost(self)
+        self._client = None
+        await self._lost()
 
     def _tell(self, event: TurnEvent) -> None:
-        """Keep turns and approvals as they are at the host, then hand the event on."""
-        self._turns.note(event)
+        """Keep approvals and edits as they are at the host, then hand the event on."""
         match event:
-            case ApprovalAsked(approval=approval):
-                self._approvals[approval.approval_id] = approval
+            case TurnBegan():
+                self._edits.clear()
+            case ToolEnded() if event.files_changed and len(self._edits) < MAX_EDITS:
+                self._edits.append(event)
             case ApprovalEnded(approval_id=approval_id):
                 self._approvals.pop(approval_id, None)
                 if (asking := self._asking.get(approval_id)) is not None:
                     asking.cancel()
             case TurnEnded():
                 self._changed.set()
-        self._observers(event)
+        self._audience.tell(event)
         if isinstance(event, ApprovalAsked):
-            self._ask(event.approval)
-
-    def _end(self, turn: TurnView, status: Literal["failed", "cancelled"], text: str) -> None:
-        """End a turn that never began."""
-        self._tell(self._turns.began(turn))
-        self._tell(self._turns.ended(turn, status, text))
+            self._open(event.approval)
 
     def _speak(self) -> ControlClient:
         if self._client is None:
-            raise ControlError(f"session {self.id}: not attached", code="control_gone")
+            raise ControlError(f"session {self._audience.id}: not attached", code="control_gone")
         return self._client
 
 
@@ -344,5 +308,12 @@ def turns_of(info: SessionInfo) -> list[TurnView]:
     ]
 
 
-def _words(error: LooplineError) -> str:
-    return error.message + (f" ({error.hint})" if error.hint else "")
+def _seen(path: str, edit: ToolEnded) -> Change:
+    lines = [line for line in edit.diff.split("\n") if not line.startswith(("+++", "---"))]
+    return Change(
+        path=path,
+        diff=edit.diff,
+        added=sum(line.startswith("+") for line in lines),
+        removed=sum(line.startswith("-") for line in lines),
+        by=edit.by,
+    )

@@ -24,9 +24,10 @@ from agent_core.control.messages import (
 )
 from agent_core.control.server import Detach, Handlers, Push
 from agent_core.hosting.observers import EventTap, Observers
+from agent_core.hosting.recent import RunningText
 from agent_core.text import to_json
 from agent_core.turns.approval import Decision
-from agent_core.turns.events import TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded, TurnEvent, title_of
+from agent_core.turns.events import title_of
 
 _LATEST_TURNS = 20
 
@@ -43,34 +44,12 @@ class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
     starts: bool
 
 
-class Saying:
-    """An observer that keeps the text of the running call, for whoever attaches in its middle."""
-
-    def __init__(self) -> None:
-        self._last: TextDelta | None = None
-        self._pieces: list[str] = []
-
-    def __call__(self, event: TurnEvent) -> None:
-        match event:
-            case TextDelta(text=text):
-                self._last = event
-                self._pieces.append(text)
-            case TextDone() | TextVoided() | TurnBegan() | TurnEnded():
-                self._pieces.clear()
-
-    def so_far(self) -> TextDelta | None:
-        """As if it came at once; None if there is none."""
-        if self._last is None or not self._pieces:
-            return None
-        return msgspec.structs.replace(self._last, text="".join(self._pieces))
-
-
 class HostedSessions:
     """The sessions of one process by id; owned by whoever opens the control server. `join` at the end."""
 
     def __init__(self, *sessions: HostedSession) -> None:
         self._sessions = {hosted.session.id: hosted for hosted in sessions}
-        self._saying = {hosted.session.id: Saying() for hosted in sessions}
+        self._saying = {hosted.session.id: RunningText() for hosted in sessions}
         for hosted in sessions:
             hosted.observers.add(self._saying[hosted.session.id])
         self._undoing: set[asyncio.Task[Undone]] = set()

@@ -1,7 +1,7 @@
 """The one port of all front ends: a session, wherever it runs.
 
-`local.LocalHost` keeps the core's session in this process, `attached.AttachedHost` follows one that another process
-hosts. A front end knows neither.
+`manager.SessionManager` gives it. `local.LocalHost` keeps the core's session in this process, `attached.AttachedHost`
+follows one that another process hosts; a session can move from one to the other, and a front end knows neither.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from agent_core.errors import LooplineError
 from agent_core.telemetry.emitter import Sink
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.tools.workspace.changes import Change
 from agent_core.tools.workspace.workspace import Documents
 from agent_core.turns.approval import Approval, Decision
-from agent_core.turns.events import Observer
+from agent_core.turns.events import Observer, TurnEnded
 from agent_core.turns.options import PLAIN, TurnOptions
-from agent_core.turns.views import SessionView, Steered, TurnView
+from agent_core.turns.views import Said, SessionView, Steered, TurnView
 
 
 class FrontEndGone(LooplineError):
@@ -41,6 +43,13 @@ class FrontEnd(Protocol):
         """None: nobody can answer here. Cancelled once somebody else answered. Raises FrontEndGone."""
 
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]: ...
+
+
+class Changes(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn came to in files; `more` counts those that are not named."""
+
+    files: tuple[Change, ...] = ()
+    more: int = 0
 
 
 class SessionHost(Protocol):
@@ -73,8 +82,12 @@ class SessionHost(Protocol):
         """Queue a turn, at once. `title` empty: the task's first line. Options that the model does not take end the
         turn when it would begin."""
 
-    def take_over(self, turns: Sequence[TurnView]) -> None:
-        """Queue turns that were asked for where the session was before."""
+    async def say(self, text: str, *, options: TurnOptions = PLAIN) -> Said:
+        """Say something to the turn that runs; where none does (any more), it starts one, with `options`."""
+
+    async def ended(self, turn_id: str) -> TurnEnded:
+        """Wait for a turn's end. Giving up the wait cancels nothing. Raises UsageError (`unknown_turn`), LooplineError
+        if the session is closed before."""
 
     async def cancel(self, turn_id: str) -> None:
         """Cancelling a turn that ended is no error. Raises UsageError (`unknown_turn`)."""
@@ -89,14 +102,16 @@ class SessionHost(Protocol):
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         """False: it is not one of this session's, or not open any more."""
 
-    async def changes(self, turn_id: str) -> Sequence[Change]:
-        """What the turn came to in files so far."""
+    async def changes(self, turn_id: str) -> Changes:
+        """What the turn came to in files so far, from the checkpoints where it is not the latest here."""
 
     def place_of(self, shown: str) -> Path | None:
         """The file that a path of this session's events means; None where that is not known here."""
 
-    def subscribe(self, observer: Observer, sink: Sink) -> Callable[[], None]:
-        """Every turn event and every event of telemetry from now on; call what is returned to stop."""
+    def subscribe(self, observer: Observer, *, sink: Sink | None = None, catch_up: bool = False) -> Callable[[], None]:
+        """Every turn event, and every event of telemetry for `sink`, from now on; call what is returned to stop.
+        `catch_up`: first how things stand, as the events that would have told it: how the session was opened, the turn
+        that runs with its text so far, and what waits for an answer."""
 
     def attend(self, front_end: FrontEnd) -> None:
         """From now on the session works for `front_end`; what is open is asked there."""
@@ -105,7 +120,10 @@ class SessionHost(Protocol):
         """`front_end` is gone; whatever runs goes on, questions wait for the next one."""
 
     def warm(self) -> None:
-        """Open the session, so that the first turn finds it ready."""
+        """Open the session, so that the first turn finds it ready. What keeps it from that is told as a notice."""
+
+    async def ready(self) -> None:
+        """Open the session now. Raises LooplineError: what keeps it from that."""
 
     def reconfigure(self, *, roots: tuple[Path, ...] | None = None, model: str | None = None) -> None:
         """Settings changed: they hold from the next turn on, and so does `model`; other `roots` hold at once."""

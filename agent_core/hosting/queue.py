@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from agent_core.clock import Clock, new_id, rfc3339
-from agent_core.errors import UsageError
+from agent_core.errors import LooplineError, UsageError
 from agent_core.turns.events import EndStatus, TurnBegan, TurnEnded, TurnEvent, TurnUndone, title_of
 from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.turns.views import TurnView
 
 
 class TurnList:
-    """Owned by the session's host, which feeds it every event. `title` is that of the first turn."""
+    """Owned by the session's `Audience`, which feeds it every event. `title` is that of the first turn."""
 
     def __init__(self, session_id: str, clock: Clock, *, title: str = "") -> None:
         self._session_id, self._clock, self.title = session_id, clock, title
@@ -50,7 +50,12 @@ class TurnList:
         """Those that run or wait."""
         return [turn for turn in self._turns if not turn.is_over]
 
-    def add(self, task: str, title: str, options: TurnOptions = PLAIN) -> TurnView:
+    @property
+    def queued(self) -> list[TurnView]:
+        """Those that wait, in order."""
+        return [turn for turn in self._turns if turn.status == "queued"]
+
+    def add(self, task: str, title: str = "", options: TurnOptions = PLAIN) -> TurnView:
         """A turn that is asked for now."""
         title = title or title_of(task)
         started = rfc3339(self._clock.wall_ns())
@@ -63,6 +68,15 @@ class TurnList:
         """`turns` stand for those of the same ids, and come last."""
         theirs = {turn.turn_id for turn in turns}
         self._turns = [turn for turn in self._turns if turn.turn_id not in theirs] + list(turns)
+
+    def prepend(self, turns: Sequence[TurnView]) -> None:
+        """Earlier turns; what is known of one already stays."""
+        self._turns[:0] = [turn for turn in turns if self.get(turn.turn_id) is None]
+
+    def note_begun(self, turn_id: str, task: str) -> None:
+        """A turn runs; what is known of it already stays."""
+        if self.get(turn_id) is None:
+            self.note(TurnBegan(session_id=self._session_id, turn_id=turn_id, title=title_of(task)))
 
     def note(self, event: TurnEvent) -> None:
         """Keep turns as an event says they are."""
@@ -82,6 +96,14 @@ class TurnList:
     def began(self, turn: TurnView) -> TurnBegan:
         return TurnBegan(session_id=self._session_id, turn_id=turn.turn_id, title=turn.title, task=turn.title)
 
-    def ended(self, turn: TurnView, status: EndStatus, text: str) -> TurnEnded:
-        """The end of a turn of which the core tells none."""
-        return TurnEnded(session_id=self._session_id, turn_id=turn.turn_id, status=status, text=text, duration_ms=0.0)
+    def ended(self, turn: TurnView, status: EndStatus, text: str, error: LooplineError | None = None) -> TurnEnded:
+        """The end of a turn of which the core tells none, and the error that ended it."""
+        return TurnEnded(
+            session_id=self._session_id,
+            turn_id=turn.turn_id,
+            status=status,
+            text=text,
+            duration_ms=0.0,
+            error_code=error.code if error is not None else None,
+            exit_code=error.exit_code if error is not None else None,
+        )

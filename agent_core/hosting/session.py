@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -105,14 +105,14 @@ async def host_session(
     clock: Clock | None = None,
     documents: Documents | None = None,
     diagnostics: DiagnosticSource | None = None,
-    service: Embedded | None = None,
+    service: Callable[[], Awaitable[Embedded]] | None = None,
     rules: KeptRules | None = None,
 ) -> AsyncIterator[Hosted]:
     """Yield a session that is open; whatever was started for it is gone at the end.
 
-    `documents` and `diagnostics` are those of an editor. `service` is an embedded service that runs already and is
-    used where the settings ask for one; None: the session starts its own. `rules` are those of a session that is opened
-    anew; None: it begins.
+    `documents` and `diagnostics` are those of an editor. `service` gives an embedded service that others use as well,
+    and is asked where the settings want one; None: the session starts its own. `rules` are those of a session that is
+    opened anew; None: it begins.
 
     Raises UsageError and ConfigError before anything starts, ServiceUnreachable if the embedded service does not start.
     """
@@ -173,11 +173,11 @@ async def host_session(
             background=True,
         )
         stack.push_async_callback(toolbox.close)
-        if endpoint.base_url is not None:
-            service = None
-        elif service is None:
-            service = await stack.enter_async_context(embedded_service(options.env, clock))
-        reached = model_settings(endpoint, service, settings, session_id)
+        embedded: Embedded | None = None
+        if endpoint.base_url is None:
+            starting = stack.enter_async_context(embedded_service(options.env, clock)) if service is None else service()
+            embedded = await starting
+        reached = model_settings(endpoint, embedded, settings, session_id)
         model = ModelSession(reached, clock=clock, emitter=emitter, session_id=session_id)
         context = SessionContext(workspace, Surroundings(workspace, options.env, documents, diagnostics))
         session = Session(

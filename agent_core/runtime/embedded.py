@@ -10,7 +10,7 @@ import os
 import secrets
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -66,6 +66,33 @@ async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterato
                 await _stop(process)
             finally:
                 os.close(life_write)
+
+
+class SharedService:
+    """The one embedded service of a process, for all its sessions. Owns it; `close` ends it."""
+
+    def __init__(self, env: Mapping[str, str], clock: Clock) -> None:
+        self._env, self._clock = env, clock
+        self._stack = AsyncExitStack()
+        self._starting = asyncio.Lock()
+        self._service: Embedded | None = None
+
+    async def __call__(self) -> Embedded:
+        """Started when it is first needed, and again if it died. Raises ServiceUnreachable."""
+        async with self._starting:
+            if self._service is None or not _runs(self._service.pid):
+                self._service = await self._stack.enter_async_context(embedded_service(self._env, self._clock))
+            return self._service
+
+    async def close(self) -> None:
+        await self._stack.aclose()
+
+
+def _runs(pid: int) -> bool:
+    with suppress(OSError):
+        os.kill(pid, 0)
+        return True
+    return False
 
 
 async def _wait_ready(process: asyncio.subprocess.Process, ready_file: Path, log_file: Path, clock: Clock) -> _Ready:

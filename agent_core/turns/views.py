@@ -10,8 +10,9 @@ from agent_core.turns.approval import Approval
 from agent_core.turns.events import TurnStatus
 from agent_core.turns.options import PLAIN, TurnOptions
 
-Place = Literal["live", "attached"]
-"""Whether a session is hosted by this process, or by another one that this process is attached to."""
+Place = Literal["live", "attached", "elsewhere", "stored"]
+"""Where a session is hosted: by this process, by another one that this process is attached to, by another one, or by
+nobody."""
 
 
 class TurnView(msgspec.Struct, kw_only=True):
@@ -33,15 +34,17 @@ class TurnView(msgspec.Struct, kw_only=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as of now. `turns` and `approvals` are oldest first; `created` is RFC 3339."""
+    """A session as of now. `turns` and `approvals` are oldest first, and known only while it is hosted; `created` is
+    RFC 3339; `roots` are its folders, empty where they are not known."""
 
     session_id: str
     place: Place
     title: str
     created: str
     model: str
-    turns: tuple[TurnView, ...]
-    approvals: tuple[Approval, ...]
+    turns: tuple[TurnView, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    roots: tuple[str, ...] = ()
 
 
 class Steered(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,3 +52,12 @@ class Steered(msgspec.Struct, frozen=True, kw_only=True):
 
     input_id: str
     fate: Literal["steered", "queued", "refused"]
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of something that was said to a session, and the turn that has it. `input_id` is that of the `input`
+    event; None if `started`."""
+
+    turn: str
+    fate: Literal["steered", "started"]
+    input_id: str | None = None

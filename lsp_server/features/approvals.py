@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from agent_core.control.messages import ControlError
 from agent_core.errors import UsageError
 from agent_core.turns import events as up
 from lsp_server.protocol.methods import ApprovalAnswer
@@ -21,23 +20,11 @@ def register(server: LoopServer) -> None:
     closed: deque[str] = deque(maxlen=REMEMBERED)
 
     async def answer(given: ApprovalAnswer, token: int | str | None) -> None:
-        for session in tuple(server.desk.sessions.values()):
-            if await session.answer(given.approval_id, given.decision, by=server.front_end.name):
-                return
         if given.approval_id in closed:
             return
-        if not await elsewhere(given):
+        if not await server.process.manager.answer(given.approval_id, given.decision, by=server.front_end.name):
             raise UsageError(f"there is no approval {given.approval_id[:80]!r}", code="unknown_approval")
         closed.append(given.approval_id)
-
-    async def elsewhere(given: ApprovalAnswer) -> bool:
-        """True as well if somebody else was quicker."""
-        try:
-            return await server.desk.answer_elsewhere(given.approval_id, given.decision)
-        except ControlError as error:
-            if error.code != "control_not_found":
-                raise
-            return True
 
     def updated(session: str, event: up.TurnEvent) -> None:
         if isinstance(event, up.ApprovalEnded):

@@ -62,7 +62,7 @@ def register(server: LoopServer) -> None:
                 server.spawn(known.pop()[1].close(), "close a completer")
             base_url, key = (endpoint.base_url, endpoint.api_key) if endpoint is not None else (None, None)
             if base_url is None:
-                service = await server.process.service()
+                service = await server.process.manager.service()
                 base_url, key = service.base_url, service.api_key
             known.append((endpoint, Completer(base_url, key, endpoint.model if endpoint is not None else "")))
         return known[0][1]

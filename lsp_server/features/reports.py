@@ -27,7 +27,7 @@ def register(server: LoopServer) -> None:
                 diff=change.diff[:MAX_DIFF],
                 by=change.by,
             )
-            for change in await host.changes(turn)
+            for change in (await host.changes(turn)).files
         )
         found = TurnDiff(session_id=host.id, turn_id=turn, files=files)
         server.process.followed[host.id].recent.put(found)

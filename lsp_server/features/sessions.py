@@ -17,6 +17,7 @@ from lsp_server.protocol.methods import (
     Transcript,
     TranscriptGet,
 )
+from lsp_server.sessions import described
 from lsp_server.transcript import page
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def register(server: LoopServer) -> None:
         session = await server.desk.find(asked.session_id)
         for event in server.process.followed[session.id].recent.events(text_too=not follows):
             server.events.put(event)
-        return server.desk.described(session)
+        return described(session.view())
 
     async def transcript(asked: TranscriptGet) -> Transcript:
         archive = Archive(state_dir(server.process.env) / "sessions")

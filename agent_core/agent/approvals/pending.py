@@ -60,7 +60,8 @@ class PendingApprovals:
             if answered.done():
                 return answered.result()
             if asking is not None and asking.done():
-                return Answer(asking.result(), self._name)
+                decision = asking.result()
+                return Answer(decision, self._name if decision is not None else "")
             return Answer("deny", TIMEOUT)
         finally:
             del self._open[approval.approval_id]

@@ -5,20 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_core.agent.history import History, SessionHeader
+from agent_core.clock import SystemClock
 from agent_core.config import Loaded, Settings, load, state_dir
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import StateError, UsageError
+from agent_core.hosting.manager import OpenOptions, SessionManager
+from agent_core.hosting.port import SessionHost
 from agent_core.hosting.resume import as_it_was, read_header, roots_of
 from agent_core.hosting.session import HostOptions, host_session
-from agent_core.runtime.attach import attach
 from agent_core.runtime.connect import draw, transport_of
-from agent_core.turns.events import InputTaken, Notice, SessionOpened, TextDelta, TurnEnded, TurnEvent, read_event
+from agent_core.turns.events import (
+    InputTaken,
+    Notice,
+    Observer,
+    SessionOpened,
+    TextDelta,
+    TurnEnded,
+    TurnEvent,
+    read_event,
+)
 from tests.support.cli import Done, environment, loopline, started
 from tests.support.lsp_puppet import puppet, puppet_env, steps
 from tests.support.processes import wait_until_none
@@ -118,6 +131,25 @@ class Seen:
         return found[0]
 
 
+def _options(env: dict[str, str], observer: Observer, moved: list[str] | None = None) -> OpenOptions:
+    settings = HostOptions(roots=(), client="x", as_it_was=True, env=env)
+
+    def note(session_id: str, move: str, text: str) -> None:
+        if moved is not None:
+            moved.append(move)
+
+    return OpenOptions(settings=lambda model: settings, observer=observer, moved=note, wait=True)
+
+
+@asynccontextmanager
+async def _opened(env: dict[str, str], session: str, observer: Observer) -> AsyncIterator[SessionHost]:
+    manager = SessionManager(env, SystemClock())
+    try:
+        yield await manager.open(session, _options(env, observer))
+    finally:
+        await manager.close()
+
+
 async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_path: Path) -> None:
     env = environment(tmp_path / "home")
     (tmp_path / "project").mkdir()
@@ -125,14 +157,11 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
     options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted:slow"}, env=env)
     async with host_session(options, observer=here) as hosted:
         session = hosted.session.id
-        with pytest.raises(SessionHeld) as held:
+        with pytest.raises(SessionHeld):
             async with host_session(HostOptions(roots=(), client="x", resume=session, as_it_was=True, env=env)):
                 pass
-
-        async def nobody_here(question: object) -> None:
-            return None
-
-        async with attach(held.value, session, observer=there, approver=nobody_here) as attached:
+        async with _opened(env, session, there) as attached:
+            assert attached.view().place == "attached"
             first = await attached.say("talk")
             assert (first.fate, first.input_id) == ("started", None)
             handle = hosted.session.turns[-1]
@@ -140,8 +169,7 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
             await here.until(TextDelta)
             said = await attached.say("and one thing more")
             assert (said.fate, said.turn) == ("steered", handle.turn)
-            end = await attached.end_of(handle.turn)
-            assert end is not None and end.status == "completed"
+            assert (await attached.ended(handle.turn)).status == "completed"
             hosted.session.steer(handle.turn, "for later")
             assert isinstance(await there.until(SessionOpened), SessionOpened)
             taken = [update for update in there.updates if isinstance(update, InputTaken)]
@@ -150,12 +178,10 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
             again = await attached.say("talk again")
             assert again.fate == "started" and again.turn != handle.turn
             handle = hosted.session.turns[-1]
-            waiting = asyncio.ensure_future(attached.end_of(handle.turn))
-            await asyncio.sleep(0)
-            waiting.cancel()
-            await asyncio.wait([waiting])
+            await attached.cancel(handle.turn)
             async with asyncio.timeout(5):
                 assert (await handle.done).status == "cancelled"
+                assert (await attached.ended(handle.turn)).status == "cancelled"
     texts = b"".join(History.read(state_dir(env) / "sessions" / f"{session}.jsonl").items.raw(0))
     assert texts.count(b"and one thing more") == texts.count(b"for later") == 1
 
@@ -163,27 +189,24 @@ async def test_what_is_said_from_outside_has_one_fate_and_a_watcher_sees_it(tmp_
 async def test_a_host_that_ends_is_noticed(tmp_path: Path) -> None:
     env = environment(tmp_path / "home")
     (tmp_path / "project").mkdir()
-    seen = Seen()
-    options = HostOptions(roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, env=env)
+    seen, moved = Seen(), list[str]()
+    options = HostOptions(
+        roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, remote_turns=False, env=env
+    )
     host = host_session(options)
     hosted = await host.__aenter__()
-    held = None
+    manager = SessionManager(env, SystemClock())
+    attached = await manager.open(hosted.session.id, _options(env, seen, moved))
     try:
-        async with host_session(HostOptions(roots=(), client="x", resume=hosted.session.id, as_it_was=True, env=env)):
-            pass
-    except SessionHeld as error:
-        held = error
-    assert held is not None
-    async with attach(held, hosted.session.id, observer=seen, approver=_nobody) as attached:
-        waiting = asyncio.ensure_future(attached.end_of("turn_1"))
+        said = await attached.say("for whoever hosts the session")  # its host starts nothing for others, and ends
+        waiting = asyncio.ensure_future(attached.ended(said.turn))
         await seen.until(SessionOpened)
         await host.__aexit__(None, None, None)
-        async with asyncio.timeout(10):
-            assert await waiting is None
-
-
-async def _nobody(question: object) -> None:
-    return None
+        async with asyncio.timeout(30):
+            assert (await waiting).status == "completed"
+        assert (attached.view().place, moved) == ("live", ["attached", "lost", "live"])
+    finally:
+        await manager.close()
 
 
 def _session_of(process: subprocess.Popen[str]) -> tuple[str, list[dict[str, Any]]]:
