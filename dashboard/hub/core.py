@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple, TypeVar
 
@@ -33,6 +33,7 @@ from dashboard.hub.store.port import Store, StoreError
 from dashboard.hub.store.records import SAMPLE, Claim, EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.tasks import owned
 from dashboard.hub.writing import Writing
+from dashboard.state.believed import Teller
 from dashboard.state.silence import GONE_S, SILENT_S, silence, silent_words
 
 log = logging.getLogger(__name__)
@@ -134,6 +135,16 @@ class Hub:
         return frozenset(
             name for name, record in self.roster.sources.items() if record.team == team and record.agent in who
         )
+
+    async def tellers(self, sources: Iterable[str]) -> dict[str, Teller]:
+        """Who brought these sources, as far as they are known."""
+        services = await self.ask(self._services)
+        found = ((source, self.roster.sources.get(source)) for source in sources)
+        return {
+            source: Teller(record.team, record.agent, record.agent in services)
+            for source, record in found
+            if record is not None
+        }
 
     def apply_settings(self, settings: HubSettings) -> None:
         self.settings = settings

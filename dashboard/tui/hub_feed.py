@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import httpx
+import msgspec
 
 from agent_core.clock import Clock
 from agent_core.errors import AuthError, StateError, UsageError
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import Event
 from dashboard.feed import Batch, EventFeed
+from dashboard.state.believed import NOBODY, TELLERS, Believed, Teller
 
 WAIT_S = 20
 """How long the hub may hold a poll that has nothing."""
@@ -26,6 +28,13 @@ RETRY_S = (1.0, 2.0, 5.0, 15.0)
 """Pauses after failed polls; the last one stays."""
 CURSOR = "x-loopline-cursor"
 TOKEN = "LOOPLINE_HUB_TOKEN"
+
+
+_TELLERS = msgspec.json.encode({"type": TELLERS})[:-1]
+
+
+class _Tellers(msgspec.Struct):
+    tellers: dict[str, Teller]
 
 
 class HubFollower:
@@ -43,6 +52,7 @@ class HubFollower:
         """`since` is a day (YYYY-MM-DD, UTC). `transport` replaces the network in tests of the polling alone."""
         self._url, self._since, self._clock, self._transport = url.rstrip("/"), since, clock, transport
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._tellers: dict[str, Teller] = {}
         self.notices: list[str] = []
 
     def now_ns(self) -> int:
@@ -50,7 +60,7 @@ class HubFollower:
 
     async def batches(self) -> AsyncGenerator[Batch, None]:
         """Raises `AuthError` if the hub refuses the token."""
-        cursor, failures = "", 0
+        cursor, failures, believed = "", 0, Believed()
         async with httpx.AsyncClient(
             headers=self._headers, timeout=WAIT_S + MARGIN_S, transport=self._transport
         ) as client:  # fmt: skip
@@ -69,13 +79,13 @@ class HubFollower:
                     continue
                 failures, self.notices = 0, []
                 cursor = response.headers.get(CURSOR, cursor)
-                events = _events(response.content)
-                yield Batch(events)
+                events = self._events(response.content)
+                yield Batch(list(self._counting(events, believed)))
                 if not events:
                     await asyncio.sleep(0)
 
     def history(self) -> Iterator[Event]:
-        cursor = ""
+        cursor, believed = "", Believed()
         with httpx.Client(headers=self._headers, timeout=MARGIN_S) as client:
             while True:
                 try:
@@ -85,15 +95,33 @@ class HubFollower:
                     raise StateError(
                         f"the hub does not answer ({type(error).__name__})", code="state_unreadable"
                     ) from error
-                events = _events(response.content)
+                events = self._events(response.content)
                 if not events:
                     return
-                yield from events
+                yield from self._counting(events, believed)
                 cursor = response.headers.get(CURSOR, cursor)
+
+    def _events(self, body: bytes) -> list[Event]:
+        """The events of an NDJSON body; lines that are no event of this version are left out."""
+        events: list[Event] = []
+        for line in body.splitlines():
+            if line.startswith(_TELLERS):
+                with contextlib.suppress(msgspec.MsgspecError):
+                    self._tellers |= msgspec.json.decode(line, type=_Tellers).tellers
+                continue
+            with contextlib.suppress(StateError):
+                event = decode_event(line) if line.strip() else None
+                if event is not None:
+                    events.append(event)
+        return events
+
+    def _counting(self, events: Iterable[Event], believed: Believed) -> Iterator[Event]:
+        for event in events:
+            yield from believed.take(event, self._tellers.get(event.source, NOBODY))
 
     def _query(self, cursor: str) -> dict[str, str]:
         place = {"after": cursor} if cursor else {"since": self._since}
-        return {**place, "wait_s": str(WAIT_S)}
+        return {**place, "wait_s": str(WAIT_S), "tellers": "1"}
 
 
 def open_hub(url: str, environment: Mapping[str, str], clock: Clock) -> Callable[[int], EventFeed]:
@@ -109,14 +137,3 @@ def open_hub(url: str, environment: Mapping[str, str], clock: Clock) -> Callable
         return HubFollower(url, environment.get(TOKEN), since=since, clock=clock)
 
     return open_feed
-
-
-def _events(body: bytes) -> list[Event]:
-    """The events of an NDJSON body; lines that are no event of this version are left out."""
-    events: list[Event] = []
-    for line in body.splitlines():
-        with contextlib.suppress(StateError):
-            event = decode_event(line) if line.strip() else None
-            if event is not None:
-                events.append(event)
-    return events

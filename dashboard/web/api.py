@@ -72,7 +72,8 @@ async def metrics(request: Request, identity: MetricsApi) -> Response:
 @router.get("/api/events")
 async def events(request: Request, identity: ReadApi) -> Response:
     """Events as they are written, NDJSON, at most 2,000 an answer. Query: `after` (the header of the answer before),
-    `since` (a day, without `after`; default today), `wait_s` (how long to wait for something to come)."""
+    `since` (a day, without `after`; default today), `wait_s` (how long to wait for something to come), `tellers`
+    (1: a line before them says which identity each source is of)."""
     parts = parts_of(request)
     hub, asked = parts.hub, request.query_params
     since = asked.get("since", "")
@@ -81,7 +82,7 @@ async def events(request: Request, identity: ReadApi) -> Response:
     until_ns = hub.clock.mono_ns() + round(wait_s * 1e9)
     while True:
         written = hub.writing.written
-        found = await follow(hub, cursor, since, identity.sees)
+        found = await follow(hub, cursor, since, identity.sees, tellers=asked.get("tellers") == "1")
         cursor = found.cursor
         left_s = (until_ns - hub.clock.mono_ns()) / 1e9
         if found.bodies or left_s <= 0 or parts.stopping.is_set() or await request.is_disconnected():
@@ -106,9 +107,11 @@ async def export(request: Request, identity: ExportApi) -> Response:
     since_us, until_us = span.since_s * 10**6, span.until_s * 10**6
     asked = filters(request, ("agent", "project", "session", "model"))
 
+    tellers = await hub.tellers(list(hub.roster.sources))
+
     def write(out: BinaryIO) -> None:
         takes = export_filter(hub, **asked, team=identity.sees, since_us=since_us, until_us=until_us)
-        _WRITERS[kind][0](exported(hub.store, identity.sees, since_us, until_us, takes), out)
+        _WRITERS[kind][0](exported(hub.store, identity.sees, since_us, until_us, takes, tellers), out)
 
     parts.auth.audit(identity.name, "export", f"{kind} {span.text}")
     name = f"loopline-{day_of(since_us)}-{day_of(until_us)}.{kind}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import msgspec
 
@@ -19,6 +19,7 @@ from dashboard.hub.sources.registry import turn_events_of, whole_events
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
 from dashboard.hub.store.records import DAY_US, EXPORTER, TurnQuery, TurnRecord, day_of, response_subject
+from dashboard.state.believed import NOBODY, TELLERS, Believed, Teller
 from dashboard.state.fold import State
 from dashboard.state.lines import TurnLine
 from dashboard.state.silence import GONE_S
@@ -138,20 +139,40 @@ def export_filter(
 
 
 def exported(
-    store: Store, team: str | None, since_us: int, until_us: int, takes: Callable[[Event], bool]
+    store: Store,
+    team: str | None,
+    since_us: int,
+    until_us: int,
+    takes: Callable[[Event], bool],
+    tellers: Mapping[str, Teller],
 ) -> Iterator[Event]:
-    """The events of an export, in pages; samples are left out."""
+    """The events of an export, in pages; samples are left out, and what was told of calls by whom they are not."""
+    believed = Believed()
     for event in whole_events(store, store.events_between(since_us, until_us, team)):
-        if takes(event):
-            yield event
+        for each in believed.take(event, tellers.get(event.source, NOBODY)):
+            if takes(each):
+                yield each
 
 
 class Followed(msgspec.Struct, frozen=True):
+    """`bodies`: events, behind a line that says who told of them (`believed.TELLERS`) if that was asked for."""
+
     bodies: list[bytes]
     cursor: str
 
 
-async def follow(hub: Hub, cursor: str, since_day: str, team: str | None) -> Followed:
+class _Source(msgspec.Struct):
+    source: str = ""
+
+
+def _source_of(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=_Source).source
+    except msgspec.DecodeError:
+        return ""
+
+
+async def follow(hub: Hub, cursor: str, since_day: str, team: str | None, *, tellers: bool = False) -> Followed:
     """What was written since a cursor, or since a day if that is "" or no cursor of ours."""
     positions = _positions(cursor)
     upto = dict(hub.positions)
@@ -159,6 +180,9 @@ async def follow(hub: Hub, cursor: str, since_day: str, team: str | None) -> Fol
         positions = {day: 0 if day >= since_day else last for day, last in upto.items()}
     bodies, reached = await hub.ask(hub.store.events_after, positions, upto, team, MAX_FOLLOWED)
     kept = {day: last for day, last in reached.items() if day in upto}
+    if bodies and tellers:
+        who = await hub.tellers({_source_of(body) for body in bodies})
+        bodies = [msgspec.json.encode({"type": TELLERS, "tellers": who}), *bodies]
     return Followed(bodies, base64.urlsafe_b64encode(msgspec.json.encode(kept)).decode())
 
 

@@ -5,6 +5,7 @@ The attacks of somebody in the team: each destroyed a colleague's data or kept i
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import sqlite3
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from agent_core.clock import SystemClock
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import CallCompleted, Event, ServiceCall, SessionStarted
 from dashboard.hub.ingest.names import LIMITS
@@ -22,6 +24,8 @@ from dashboard.hub.ingest.ndjson import MAX_SEQ, MAX_STEP
 from dashboard.hub.store.records import FindingQuery, TurnQuery
 from dashboard.hub.store.sqlite_files import SCHEMA
 from dashboard.hub.store.sqlite_store import SqliteStore
+from dashboard.state.fold import State
+from dashboard.tui.hub_feed import HubFollower
 from tests.support.hub import agent_scene, batch_of, running_hub, work
 from tests.support.hub_push import GZIP, push
 from tests.support.telemetry import Scene
@@ -189,7 +193,20 @@ async def test_stages_of_the_service_are_told_by_the_turns_owner_or_a_service_of
         assert (await push(client, told.events)).status_code == 200
     async with site.client(site.secret) as viewer:
         shown = (await viewer.get(f"/api/turns/{turn}")).json()
+        span = {"since": "2020-01-01T00:00:00Z", "until": "2100-01-01T00:00:00Z"}
+        exports = [await viewer.get("/api/export", params={"format": kind, **span}) for kind in ("ndjson", "csv")]
     assert ("4242" in json.dumps(shown)) is believed
+    assert ["4242" in answer.text for answer in exports] == [believed, believed] and response_id in exports[0].text
+    # The terminal dashboard puts together what the hub hands on, and must come to the same.
+    state = State()
+    follower = HubFollower(site.url, site.secret, since="2000-01-01", clock=SystemClock())
+    async with contextlib.aclosing(follower.batches()) as batches:
+        async for batch in batches:
+            for event in batch.events:
+                state.apply(event)
+            break
+    seen = [row.service_stages_ms for row in state.rollup.calls.values() if row.response_id == response_id]
+    assert seen == [stages if believed else None]
 
 
 @pytest.mark.parametrize(("team", "status"), [("blue", 403), ("*", 200)])

@@ -92,7 +92,7 @@ async def test_events_come_by_cursor_with_the_token_and_survive_a_hub_that_break
                 if len(seen) >= len(FEED):
                     break
         assert seen == [event.seq for event in FEED]
-        assert small.requests[0] == ("/api/events?since=2026-11-29&wait_s=20", "Bearer secret")
+        assert small.requests[0] == ("/api/events?since=2026-11-29&wait_s=20&tellers=1", "Bearer secret")
         assert small.requests[-1][0].startswith("/api/events?after=1")
         assert (clock.mono_ns() - started_ns) / 1e9 == 3.0, "one second, then two"
         history = await asyncio.to_thread(lambda: [event.seq for event in follower.history()])
@@ -128,5 +128,5 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 def test_the_days_to_read_are_counted_back_from_now() -> None:
     feed = open_hub("http://127.0.0.1:1", {}, SteppingClock())(1)
     assert isinstance(feed, HubFollower)
-    assert feed._query("") == {"since": "2026-11-29", "wait_s": "20"}
-    assert feed._query("c") == {"after": "c", "wait_s": "20"}
+    assert feed._query("") == {"since": "2026-11-29", "wait_s": "20", "tellers": "1"}
+    assert feed._query("c") == {"after": "c", "wait_s": "20", "tellers": "1"}
