@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Mapping
 
 from agent_core.errors import LooplineError
+from agent_core.runtime.embedded import Embedded
 from agent_core.runtime.endpoint import EMBEDDED_MODEL, Endpoint
 from agent_core.runtime.models import list_models
 from lsp_server.protocol.methods import ModelInfo
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
 
 LOOK_S = 0.5
 """How long an entry point in the editor waits for the service's word."""
@@ -22,10 +19,11 @@ _REPAIR: Mapping[str, bool] = {"tools": True, "chat": False, "repair": True, "st
 
 
 class ModelBook:
-    """Belongs to one client."""
+    """Belongs to one editor. `endpoint` says which service and model new turns would use, `service` gives the embedded
+    one."""
 
-    def __init__(self, server: LoopServer) -> None:
-        self._server = server
+    def __init__(self, endpoint: Callable[[], Endpoint | None], service: Callable[[], Awaitable[Embedded]]) -> None:
+        self._endpoint, self._service = endpoint, service
         self._asking: asyncio.Task[tuple[ModelInfo, ...]] | None = None
 
     def forget(self) -> None:
@@ -46,7 +44,7 @@ class ModelBook:
 
     async def can(self, what: str) -> bool:
         """Whether the configured model can do `what` (`chat`, `tools`, `repair`). A service that does not say can."""
-        endpoint = self._server.desk.endpoint()
+        endpoint = self._endpoint()
         if endpoint is None:
             return False
         if endpoint.base_url is None and endpoint.model == EMBEDDED_MODEL:
@@ -61,9 +59,9 @@ class ModelBook:
         return found is None or found.capabilities is None or found.capabilities.get(what, False)
 
     async def _ask(self) -> tuple[ModelInfo, ...]:
-        endpoint = self._server.desk.endpoint() or Endpoint(base_url=None, model=EMBEDDED_MODEL)
+        endpoint = self._endpoint() or Endpoint(base_url=None, model=EMBEDDED_MODEL)
         if endpoint.base_url is None:
-            service = await self._server.process.manager.service()
+            service = await self._service()
             found = await list_models(service.base_url, service.api_key)
         else:
             found = await list_models(endpoint.base_url, endpoint.api_key)

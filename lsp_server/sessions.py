@@ -6,31 +6,47 @@ import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from agent_core.agent.archive import Archive
 from agent_core.config import Effort, load, state_dir
 from agent_core.errors import ConfigError, UsageError
 from agent_core.hosting.manager import Move, OpenOptions
-from agent_core.hosting.port import SessionHost
+from agent_core.hosting.port import FrontEnd, SessionHost
 from agent_core.hosting.session import HostOptions
 from agent_core.runtime.connect import model_book
 from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.turns.views import SessionView, TurnView
+from lsp_server.bus import Bus
 from lsp_server.followed import Watcher
+from lsp_server.process import Process
 from lsp_server.protocol import methods
 from lsp_server.protocol.events import SessionHosting
-from lsp_server.settings import stricter_approve
+from lsp_server.settings import EditorSettings, stricter_approve
+from lsp_server.stream import EventStream
 
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+
+class Owner(Protocol):
+    """The editor, as far as its sessions know it."""
+
+    process: Process
+    settings: EditorSettings
+    roots: tuple[Path, ...]
+    model_selected: str | None
+    events: EventStream
+    bus: Bus
+
+    @property
+    def front_end(self) -> FrontEnd: ...
+
+    def connection_changed(self, state: str) -> None: ...
 
 
 class Desk:
-    """Belongs to one server object, so to one client. Sessions themselves belong to the process."""
+    """Belongs to one editor. Sessions themselves belong to the process."""
 
-    def __init__(self, server: LoopServer) -> None:
-        self._server, self._process = server, server.process
+    def __init__(self, owner: Owner) -> None:
+        self._owner, self._process = owner, owner.process
         self._watched: dict[str, Callable[[], None]] = {}
         self.current: str | None = None
 
@@ -53,7 +69,7 @@ class Desk:
 
     def owned(self) -> list[SessionHost]:
         """Sessions that work for this editor."""
-        return [session for session in self.sessions.values() if session.front_end is self._server.front_end]
+        return [session for session in self.sessions.values() if session.front_end is self._owner.front_end]
 
     # Opening
 
@@ -79,7 +95,7 @@ class Desk:
         """Where a new turn goes: the named session, else the one of the latest turn, else a new one."""
         wanted = session_id or self.current
         session = await self.find(wanted) if wanted is not None else self.new()
-        session.attend(self._server.front_end)
+        session.attend(self._owner.front_end)
         return session
 
     def leave(self) -> None:
@@ -88,21 +104,21 @@ class Desk:
             stop()
         self._watched.clear()
         for session in self.owned():
-            session.leave(self._server.front_end)
+            session.leave(self._owner.front_end)
 
     def _options(self, model: str | None = None) -> OpenOptions:
-        return OpenOptions(settings=self._settings, front_end=self._server.front_end, model=model, moved=self._moved)
+        return OpenOptions(settings=self._settings, front_end=self._owner.front_end, model=model, moved=self._moved)
 
     def _moved(self, session_id: str, move: Move, text: str) -> None:
-        self._server.events.put(SessionHosting(session_id=session_id, state=move, text=text))
+        self._owner.events.put(SessionHosting(session_id=session_id, state=move, text=text))
         if move == "live":
             self.sessions[session_id].warm()
 
     def _watch(self, session: SessionHost) -> None:
         self.current = session.id
         if session.id not in self._watched:
-            observe = partial(self._server.updated, session.id)
-            watcher = Watcher(observe, self._server.events.put, self._server.connection_changed)
+            observe = partial(self._owner.bus.updated, session.id)
+            watcher = Watcher(observe, self._owner.events.put, self._owner.connection_changed)
             self._watched[session.id] = self._process.follow(session).watch(watcher)
 
     # Settings
@@ -115,9 +131,9 @@ class Desk:
 
     def flags(self, model: str | None = None) -> dict[str, Any]:
         """The editor's settings for the core; a folder's stricter `approve` holds."""
-        roots, env, settings = self._roots(), self._process.env, self._server.settings
+        roots, env, settings = self._roots(), self._process.env, self._owner.settings
         flags = dict(settings.flags)
-        if (chosen := model or self._server.model_selected) is not None:
+        if (chosen := model or self._owner.model_selected) is not None:
             flags["model"] = chosen
         loaded = load(workspace=roots[0], env=env)
         if loaded.origins["approve"].layer == "workspace":
@@ -148,7 +164,7 @@ class Desk:
 
     async def listed(self) -> methods.SessionList:
         """Sessions of this process and on disk, newest first; those of other folders are left out."""
-        roots = set(map(str, self._server.roots))
+        roots = set(map(str, self._owner.roots))
         views = [
             view
             for view in await self._process.manager.listed()
@@ -157,9 +173,9 @@ class Desk:
         return methods.SessionList(sessions=tuple(map(described, views)))
 
     def _roots(self) -> tuple[Path, ...]:
-        if not self._server.roots:
+        if not self._owner.roots:
             raise UsageError("no folder is open in the editor", code="no_folder", hint="open a folder, then try again")
-        return self._server.roots
+        return self._owner.roots
 
     def _check_roots(self, session_id: str) -> None:
         """A session that nobody hosts is resumed where it worked only. Raises UsageError, StateError."""

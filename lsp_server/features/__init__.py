@@ -1,4 +1,4 @@
-"""One feature per module, each with `register(server)`; what they share is the server object they are given.
+"""One feature per module, each with `register(editor, routes)`; what they share is the editor they are given.
 
 turns.py          start, cancel, steer and undo turns
 sessions.py       new, list, resume; transcript
@@ -24,8 +24,7 @@ watching.py       files that change outside of the editor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from lsp_server.editor import Editor
 from lsp_server.features import (
     ai_comments,
     answers,
@@ -48,15 +47,13 @@ from lsp_server.features import (
     turns,
     watching,
 )
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 
-def register_all(server: LoopServer) -> None:
+def register_all(editor: Editor, routes: Routes) -> None:
     """Register every feature, in the order in which they hear of things."""
     for feature in (
         reports, documents, progress, turns, sessions, changes, approvals, answers, models, trust, keys, dashboard,
         status, diagnostics, code_actions, findings, hover, inline, ai_comments, watching,
     ):  # fmt: skip
-        feature.register(server)
+        feature.register(editor, routes)

@@ -9,7 +9,6 @@ file.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -17,11 +16,10 @@ from agent_core.errors import LooplineError
 from lsp_server.documents.buffers import Signature
 from lsp_server.documents.documents import Document, Splice, bare
 from lsp_server.documents.lines import LineNotes
+from lsp_server.editor import Editor
 from lsp_server.features.turns import start_turn
 from lsp_server.protocol.methods import Position, Range, TextDocument, TurnStart
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 MAX_COMMENTS = 10
 _COMMENT = re.compile(r"(?:#|//|--|;|%|/\*|<!--)\s*(?P<words>.*?)\s*(?:\*/|-->)?\s*$")
@@ -38,13 +36,13 @@ def mark_of(line: str) -> str | None:
     return None
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     written: dict[str, LineNotes[bool]] = {}
     unclear: dict[str, Signature] = {}
     """Documents whose lines in `written` were typed or loaded, and the state of the file that they are equal to."""
 
     def changed(document: Document, splices: list[Splice]) -> None:
-        if not server.settings.ai_comments:
+        if not editor.settings.ai_comments:
             return
         if unclear.pop(document.uri, None) is not None:
             written.pop(document.uri, None)
@@ -52,7 +50,7 @@ def register(server: LoopServer) -> None:
         for splice in splices:
             notes.move(splice)
             notes.put(range(splice.first, splice.first + splice.count), True)
-        if (signature := server.buffers.reloaded(document)) is not None:
+        if (signature := editor.buffers.reloaded(document)) is not None:
             unclear[document.uri] = signature
 
     def edited(document: Document, first: int, last: int) -> None:
@@ -65,9 +63,9 @@ def register(server: LoopServer) -> None:
 
     def saved(document: Document) -> None:
         notes, loaded = written.pop(document.uri, None), unclear.pop(document.uri, None)
-        if loaded is not None and loaded != server.buffers.signature(document):
+        if loaded is not None and loaded != editor.buffers.signature(document):
             return
-        if notes is None or not server.settings.ai_comments or not server.trusts(document.path):
+        if notes is None or not editor.settings.ai_comments or not editor.trusts(document.path):
             return
         found = [
             (line, mark)
@@ -75,7 +73,7 @@ def register(server: LoopServer) -> None:
             if line < len(document.lines) and (mark := mark_of(bare(document.lines[line]))) is not None
         ][:MAX_COMMENTS]
         if found:
-            server.spawn(start(document, found), "AI comment")
+            editor.spawn(start(document, found), "AI comment")
 
     async def start(document: Document, found: list[tuple[int, str]]) -> None:
         acts = any(mark == "!" for _, mark in found)
@@ -92,14 +90,14 @@ def register(server: LoopServer) -> None:
             range=Range(start=Position(line=first, character=0), end=Position(line=last, character=0)),
         )
         try:
-            await start_turn(server, asked, None)
+            await start_turn(editor, asked, None)
         except LooplineError as error:
-            server.client.message(lsp.MessageType.Warning, f"Loopline: {error.message}")
+            editor.client.message(lsp.MessageType.Warning, f"Loopline: {error.message}")
 
     def negotiated() -> None:
-        server.documents.watch(changed)
+        editor.documents.watch(changed)
 
-    server.when_negotiated.append(negotiated)
-    server.when_edited.append(edited)
-    server.when_saved.append(saved)
-    server.when_closed.append(closed)
+    editor.bus.negotiated.add(negotiated)
+    editor.bus.edited.add(edited)
+    editor.bus.saved.add(saved)
+    editor.bus.closed.add(closed)

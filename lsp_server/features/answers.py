@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from agent_core.turns import events as up
 from agent_core.turns.views import TurnView
 from lsp_server.documents.documents import uri_of
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 
 MAX_MESSAGE = 300
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     titles: dict[str, str] = {}
 
     async def show(turn: str, title: str, status: str, text: str) -> None:
-        path = server.process.folder / f"{turn}.md"
+        path = editor.process.folder / f"{turn}.md"
         path.write_text(f"# {title}\n\n{text.strip()}\n\n---\n\n{status}\n", encoding="utf-8", errors="replace")
-        if not await server.client.show(uri_of(str(path))):
+        if not await editor.client.show(uri_of(str(path))):
             tell(status, text)
 
     def tell(status: str, text: str) -> None:
         kind = lsp.MessageType.Info if status == "completed" else lsp.MessageType.Warning
-        server.client.message(kind, f"Loopline: {text.strip()[:MAX_MESSAGE]}")
+        editor.client.message(kind, f"Loopline: {text.strip()[:MAX_MESSAGE]}")
 
     def asked(session: str, turn: TurnView, token: int | str | None) -> None:
         titles[turn.turn_id] = turn.title
@@ -36,9 +33,9 @@ def register(server: LoopServer) -> None:
         if not isinstance(event, up.TurnEnded):
             return
         title = titles.pop(event.turn_id, None)
-        wanted = title is not None and not server.client.has("answers") and event.status in ("completed", "failed")
+        wanted = title is not None and not editor.client.has("answers") and event.status in ("completed", "failed")
         if wanted and event.text.strip():
-            server.spawn(show(event.turn_id, title or "", event.status, event.text), "show an answer")
+            editor.spawn(show(event.turn_id, title or "", event.status, event.text), "show an answer")
 
-    server.when_asked.append(asked)
-    server.when_updated.append(updated)
+    editor.bus.asked.add(asked)
+    editor.bus.updated.add(updated)

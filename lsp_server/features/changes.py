@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_core.agent.archive import Archive
 from agent_core.agent.checkpoints.reading import FileChange, changes_of
@@ -12,23 +11,22 @@ from agent_core.config import state_dir
 from agent_core.tools.workspace import text
 from agent_core.tools.workspace.diffs import diff
 from lsp_server.documents.documents import uri_of
+from lsp_server.editor import Editor
 from lsp_server.protocol.methods import TurnChanges, TurnChangesGet, TurnFile
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 MAX_FILES = 200
 MAX_TEXT_BYTES = 1_000_000
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def changes(asked: TurnChangesGet) -> TurnChanges:
-        states = state_dir(server.process.env)
+        states = state_dir(editor.process.env)
         Archive(states / "sessions").path(asked.session_id)  # an unknown session is an error, an unknown turn is empty
-        first = str(server.roots[0]) if server.roots else ""
+        first = str(editor.roots[0]) if editor.roots else ""
         return await asyncio.to_thread(_read, states / "checkpoints", asked, first)
 
-    server.on_request("loopline/turn.changes", TurnChangesGet, changes)
+    routes.on_request("loopline/turn.changes", TurnChangesGet, changes)
 
 
 def _read(folder: Path, asked: TurnChangesGet, first_root: str) -> TurnChanges:

@@ -5,16 +5,15 @@ Titles are cheap and no model is asked for them; the work is in the command, whi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 
+from lsp_server.editor import Editor
 from lsp_server.features.findings import SOURCE, fix_test
 from lsp_server.features.turns import start_turn
 from lsp_server.protocol.methods import Ask, TurnStart
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 MAX_DIAGNOSTICS = 5
 REWRITE = "refactor.rewrite.loopline"
@@ -28,18 +27,18 @@ WISHES = {
 """What an editor without our plugin can ask for: the protocol has no way to ask a person for words."""
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-        if not server.roots or not server.client.literal_actions:
+        if not editor.roots or not editor.client.literal_actions:
             return []
         wanted = [
             str(kind.value if isinstance(kind, lsp.CodeActionKind) else kind) for kind in params.context.only or ()
         ]
         found = _for_diagnostics(params)
-        if params.range.start != params.range.end and await server.models.can("chat"):
-            found += _for_selection(params, tools=await server.models.can("tools"))
+        if params.range.start != params.range.end and await editor.models.can("chat"):
+            found += _for_selection(params, tools=await editor.models.can("tools"))
         shown = [action for action in found if not wanted or any(_within(action.kind, kind) for kind in wanted)]
-        if "command" not in server.client.resolved_action_fields:
+        if "command" not in editor.client.resolved_action_fields:
             for action in shown:
                 action.command = _command(action.data)
         return shown
@@ -51,19 +50,19 @@ def register(server: LoopServer) -> None:
 
     async def ask(asked: Ask, token: int | str | None) -> None:
         """Answered at once; the person is asked, and the turn started, after that."""
-        server.spawn(choose(asked, token), "ask what to change")
+        editor.spawn(choose(asked, token), "ask what to change")
 
     async def choose(asked: Ask, token: int | str | None) -> None:
-        title = await server.client.choose(lsp.MessageType.Info, "What should Loopline do here?", list(WISHES))
+        title = await editor.client.choose(lsp.MessageType.Info, "What should Loopline do here?", list(WISHES))
         if title in WISHES:
             wish = TurnStart(task=WISHES[title], text_document=asked.text_document, range=asked.range)
-            await start_turn(server, wish, token)
+            await start_turn(editor, wish, token)
 
     kinds = [lsp.CodeActionKind.QuickFix, REWRITE, OTHER]
     options = lsp.CodeActionOptions(code_action_kinds=kinds, resolve_provider=True)
-    server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)(actions)
-    server.feature(lsp.CODE_ACTION_RESOLVE)(resolve)
-    server.on_command("loopline.ask", Ask, ask)
+    routes.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)(actions)
+    routes.feature(lsp.CODE_ACTION_RESOLVE)(resolve)
+    routes.on_command("loopline.ask", Ask, ask)
 
 
 def _for_diagnostics(params: lsp.CodeActionParams) -> list[lsp.CodeAction]:

@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from lsprotocol import types as lsp
 
 from agent_core import launch
+from lsp_server.editor import Editor
 from lsp_server.protocol.methods import Dashboard, Nothing
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 START_S = 30.0
 POLL_S = 0.05
@@ -26,34 +24,34 @@ class _Ready(msgspec.Struct):
     link: str = ""
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def opened(asked: Nothing, token: int | str | None) -> Dashboard:
-        server.spawn(show(), "dashboard")
+        editor.spawn(show(), "dashboard")
         return Dashboard(state="starting")
 
     async def show() -> None:
-        ready = await _start(server)
+        ready = await _start(editor)
         if ready is None:
-            server.client.message(
+            editor.client.message(
                 lsp.MessageType.Error, "Loopline: the dashboard did not start; `loopline web` in a terminal says why."
             )
-        elif not await server.client.show(ready.link or ready.url, external=True):
-            server.client.message(lsp.MessageType.Info, f"Loopline's dashboard: {ready.link or ready.url}")
+        elif not await editor.client.show(ready.link or ready.url, external=True):
+            editor.client.message(lsp.MessageType.Info, f"Loopline's dashboard: {ready.link or ready.url}")
 
-    server.on_command("loopline.dashboard.open", Nothing, opened)
+    routes.on_command("loopline.dashboard.open", Nothing, opened)
 
 
-async def _start(server: LoopServer) -> _Ready | None:
+async def _start(editor: Editor) -> _Ready | None:
     """Start it, and wait until it listens; None if it does not."""
-    folder = Path(tempfile.mkdtemp(prefix="web-", dir=server.process.folder))
+    folder = Path(tempfile.mkdtemp(prefix="web-", dir=editor.process.folder))
     ready_file = folder / "ready.json"
     child = await launch.start(
         launch.own_module("agent_core", "web", "--port", "0", "--ready-file", str(ready_file)),
-        environment=launch.own_environment(server.process.env, "LOOPLINE_OIDC_SECRET"),
+        environment=launch.own_environment(editor.process.env, "LOOPLINE_OIDC_SECRET"),
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
     )
-    server.process.children.append(child)
+    editor.process.children.append(child)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_S):
             while child.returncode is None:

@@ -4,21 +4,20 @@ context of code actions. Our own findings are never among it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent_core.tools.editor.diagnostics import Diagnostic, Severity
 from lsp_server.documents.documents import Document, Position, path_of
+from lsp_server.editor import Editor
 from lsp_server.features.findings import SOURCE
 from lsp_server.protocol.methods import Diagnostics
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 MAX_FILES = 2_000
 _SEVERITY: dict[int, Severity] = {1: "error", 2: "warning", 3: "information", 4: "hint"}
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     said: dict[str, tuple[Diagnostic, ...]] = {}
 
     async def forwarded(told: Diagnostics) -> None:
@@ -27,7 +26,7 @@ def register(server: LoopServer) -> None:
             return
         if len(said) >= MAX_FILES:
             said.pop(next(iter(said)))
-        document = server.documents.get(told.uri)
+        document = editor.documents.get(told.uri)
         found = (_diagnostic(path, document, one) for one in told.diagnostics)
         said[path] = tuple(one for one in found if one is not None and one.source != SOURCE)
 
@@ -37,9 +36,9 @@ def register(server: LoopServer) -> None:
     def closed(document: Document) -> None:
         said.pop(path_of(document.uri) or "", None)
 
-    server.on_request("loopline/diagnostics", Diagnostics, forwarded)
-    server.when_closed.append(closed)
-    server.front_end.find = known
+    routes.on_request("loopline/diagnostics", Diagnostics, forwarded)
+    editor.bus.closed.add(closed)
+    editor.front_end.find = known
 
 
 def _diagnostic(path: str, document: Document | None, given: dict[str, Any]) -> Diagnostic | None:

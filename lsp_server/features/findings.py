@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from lsprotocol import types as lsp
@@ -15,9 +15,8 @@ from lsprotocol import types as lsp
 from agent_core.hosting.port import SessionHost
 from agent_core.turns import events as up
 from lsp_server.documents.documents import uri_of
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 
 SOURCE = "Loopline"
 MAX_SHOWN = 200
@@ -33,12 +32,12 @@ class Finding(msgspec.Struct, frozen=True):
     message: str
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     found: list[Finding] = []
 
     def updated(session: str, event: up.TurnEvent) -> None:
         if isinstance(event, up.ToolEnded) and event.name == "checks" and event.status == "ok":
-            host = server.desk.sessions.get(session)
+            host = editor.desk.sessions.get(session)
             if host is not None and host.view().place == "live":
                 replace(_findings(host, event.data.get("failures") or ()))
 
@@ -46,15 +45,15 @@ def register(server: LoopServer) -> None:
         uris = dict.fromkeys([*(one.uri for one in new), *(one.uri for one in found)])
         found[:] = new
         for uri in uris:
-            document = server.documents.get(uri)
+            document = editor.documents.get(uri)
             shown = [_diagnostic(one) for one in found if one.uri == uri]
-            server.client.diagnostics(uri, document.version if document is not None else None, shown)
-        if server.settings.code_lens:
-            server.spawn(server.client.refresh_lenses(), "refresh lenses")
+            editor.client.diagnostics(uri, document.version if document is not None else None, shown)
+        if editor.settings.code_lens:
+            editor.spawn(editor.client.refresh_lenses(), "refresh lenses")
 
     async def lenses(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        document = server.documents.get(params.text_document.uri)
-        if not server.settings.code_lens or document is None or document.path is None:
+        document = editor.documents.get(params.text_document.uri)
+        if not editor.settings.code_lens or document is None or document.path is None:
             return []
         shown = []
         for one in found:
@@ -75,9 +74,9 @@ def register(server: LoopServer) -> None:
             lens.command = lsp.Command("Fix with Loopline", "loopline.turn.start", arguments=[argument])
         return lens
 
-    server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=True))(lenses)
-    server.feature(lsp.CODE_LENS_RESOLVE)(resolve)
-    server.when_updated.append(updated)
+    routes.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=True))(lenses)
+    routes.feature(lsp.CODE_LENS_RESOLVE)(resolve)
+    editor.bus.updated.add(updated)
 
 
 def fix_test(test: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 from lsprotocol import types as lsp
 
@@ -12,9 +10,8 @@ from agent_core.turns import events as up
 from lsp_server.documents import patches
 from lsp_server.documents.documents import Document, Splice, bare
 from lsp_server.documents.lines import LineNotes
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 
 MAX_FILES = 500
 MAX_WHY = 600
@@ -28,7 +25,7 @@ class _Changed(msgspec.Struct, frozen=True):
     text: str
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     notes: dict[str, LineNotes[_Changed]] = {}
     titles: dict[str, str] = {}
     said: dict[str, str] = {}
@@ -40,7 +37,7 @@ def register(server: LoopServer) -> None:
             case up.TextDone(turn_id=turn, text=text):
                 said[turn] = text
             case up.ToolEnded(turn_id=turn, diff=diff) if diff:
-                host = server.desk.sessions.get(session)
+                host = editor.desk.sessions.get(session)
                 if host is not None:
                     note(host, turn, diff)
             case up.TurnEnded(turn_id=turn):
@@ -56,7 +53,7 @@ def register(server: LoopServer) -> None:
             if path not in notes and len(notes) >= MAX_FILES:
                 notes.pop(next(iter(notes)))
             of_file = notes.setdefault(path, LineNotes())
-            if server.documents.at(path) is None:  # an open document moved them with its own change
+            if editor.documents.at(path) is None:  # an open document moved them with its own change
                 for splice in patched.splices:
                     of_file.move(splice)
             for line, text in patched.added.items():
@@ -69,7 +66,7 @@ def register(server: LoopServer) -> None:
             of_file.move(splice)
 
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        document = server.documents.get(params.text_document.uri)
+        document = editor.documents.get(params.text_document.uri)
         line = params.position.line
         if document is None or line >= len(document.lines):
             return None
@@ -82,8 +79,8 @@ def register(server: LoopServer) -> None:
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, value))
 
     def negotiated() -> None:
-        server.documents.watch(changed)
+        editor.documents.watch(changed)
 
-    server.feature(lsp.TEXT_DOCUMENT_HOVER)(hover)
-    server.when_negotiated.append(negotiated)
-    server.when_updated.append(updated)
+    routes.feature(lsp.TEXT_DOCUMENT_HOVER)(hover)
+    editor.bus.negotiated.add(negotiated)
+    editor.bus.updated.add(updated)

@@ -7,7 +7,6 @@ cancelled. Files that may hold secrets are left out. These calls belong to no se
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
@@ -16,9 +15,8 @@ from agent_core.runtime.completion import Completer
 from agent_core.tools.workspace.secret_names import SecretRules
 from lsp_server.context import shown_path
 from lsp_server.documents.documents import Document, Place, Position
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 
 BEFORE, AFTER = 4_000, 1_000
 """Characters of the document that the model is shown, at most."""
@@ -28,18 +26,18 @@ PAUSE_S = 0.15
 LIMIT_S = 5.0
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     known: list[tuple[object, Completer]] = []
     told: list[bool] = []
 
     async def complete(params: lsp.InlineCompletionParams) -> list[lsp.InlineCompletionItem]:
-        document = server.documents.get(params.text_document.uri)
-        if not server.settings.inline_completion or document is None:
+        document = editor.documents.get(params.text_document.uri)
+        if not editor.settings.inline_completion or document is None:
             return []
-        name = shown_path(server.buffers.path_for(document) or "", server.roots)
+        name = shown_path(editor.buffers.path_for(document) or "", editor.roots)
         if name is None or SecretRules().match(name):
             return []
-        if not await server.models.can("chat"):
+        if not await editor.models.can("chat"):
             say_once()
             return []
         version = document.version
@@ -56,13 +54,13 @@ def register(server: LoopServer) -> None:
 
     async def completer() -> Completer:
         """For the service and model of now."""
-        endpoint = server.desk.endpoint()
+        endpoint = editor.desk.endpoint()
         if not known or known[0][0] != endpoint:
             if known:
-                server.spawn(known.pop()[1].close(), "close a completer")
+                editor.spawn(known.pop()[1].close(), "close a completer")
             base_url, key = (endpoint.base_url, endpoint.api_key) if endpoint is not None else (None, None)
             if base_url is None:
-                service = await server.process.manager.service()
+                service = await editor.process.manager.service()
                 base_url, key = service.base_url, service.api_key
             known.append((endpoint, Completer(base_url, key, endpoint.model if endpoint is not None else "")))
         return known[0][1]
@@ -71,9 +69,9 @@ def register(server: LoopServer) -> None:
         if not told:
             told.append(True)
             words = "the configured model writes no text, so there are no inline completions; choose another model"
-            server.client.message(lsp.MessageType.Info, f"Loopline: {words} (`loopline.model.select`).")
+            editor.client.message(lsp.MessageType.Info, f"Loopline: {words} (`loopline.model.select`).")
 
-    server.feature(lsp.TEXT_DOCUMENT_INLINE_COMPLETION, lsp.InlineCompletionOptions())(complete)
+    routes.feature(lsp.TEXT_DOCUMENT_INLINE_COMPLETION, lsp.InlineCompletionOptions())(complete)
 
 
 def around(document: Document, place: Place) -> tuple[str, str]:

@@ -3,45 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agent_core.config import load
 from agent_core.errors import ConfigError
 from agent_core.keys import DEFAULT_URLS, VARIABLES, Keys
+from lsp_server.editor import Editor
 from lsp_server.protocol.methods import AuthProvider, AuthSet, AuthStatus, Nothing
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 Where = Literal["environment", "keyring", "file", "none"]
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def set_key(asked: AuthSet) -> AuthStatus:
-        found = await asyncio.to_thread(_set, server, asked)
-        server.settings_changed()
+        found = await asyncio.to_thread(_set, editor, asked)
+        editor.settings_changed()
         return found
 
     async def status(asked: Nothing) -> AuthStatus:
-        return await asyncio.to_thread(_status, Keys(server.process.env), "openai")
+        return await asyncio.to_thread(_status, Keys(editor.process.env), "openai")
 
-    server.on_request("loopline/auth.set", AuthSet, set_key)
-    server.on_request("loopline/auth.status", Nothing, status)
+    routes.on_request("loopline/auth.set", AuthSet, set_key)
+    routes.on_request("loopline/auth.status", Nothing, status)
 
 
-def _set(server: LoopServer, asked: AuthSet) -> AuthStatus:
-    keys = Keys(server.process.env)
+def _set(editor: Editor, asked: AuthSet) -> AuthStatus:
+    keys = Keys(editor.process.env)
     if asked.key:
-        keys.set(asked.provider, asked.key, _address(server) if asked.provider in DEFAULT_URLS else None)
+        keys.set(asked.provider, asked.key, _address(editor) if asked.provider in DEFAULT_URLS else None)
     else:
         keys.remove(asked.provider)
     return _status(keys, asked.provider)
 
 
-def _address(server: LoopServer) -> str | None:
+def _address(editor: Editor) -> str | None:
     """The service that the user's own settings name; None for none. The key goes to it alone."""
     try:
-        given = server.settings.flags.get("base_url") or load(env=server.process.env).settings.base_url
+        given = editor.settings.flags.get("base_url") or load(env=editor.process.env).settings.base_url
     except ConfigError:
         return None
     return given if isinstance(given, str) and given else None

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 
 from agent_core.turns import events as up
 from agent_core.turns.views import TurnView
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 
 REPORT_S = 0.1
 END_AFTER_CANCEL_S = 0.8
@@ -22,8 +21,8 @@ _SHOWN = 80
 class Bar:
     """The progress of one turn under one token."""
 
-    def __init__(self, server: LoopServer, turn: str, title: str, token: int | str | None) -> None:
-        self._server, self._title = server, title
+    def __init__(self, editor: Editor, turn: str, title: str, token: int | str | None) -> None:
+        self._editor, self._title = editor, title
         self._given = token is not None
         self.token = token if token is not None else f"loopline-{turn}"
         self._begun = self._ended = False
@@ -34,8 +33,8 @@ class Bar:
     def open(self) -> None:
         if self._given:
             self._begin()
-        elif self._server.client.progress:
-            self._server.spawn(self._create(), "progress")
+        elif self._editor.client.progress:
+            self._editor.spawn(self._create(), "progress")
         else:
             self._ended = True
 
@@ -53,30 +52,30 @@ class Bar:
         if self._timer is not None:
             self._timer.cancel()
         if self._begun:
-            self._server.client.tell_progress(self.token, lsp.WorkDoneProgressEnd(message=message))
+            self._editor.client.tell_progress(self.token, lsp.WorkDoneProgressEnd(message=message))
 
     async def _create(self) -> None:
-        if await self._server.client.create_progress(str(self.token)) and not self._ended:
+        if await self._editor.client.create_progress(str(self.token)) and not self._ended:
             self._begin()
 
     def _begin(self) -> None:
         self._begun = True
         value = lsp.WorkDoneProgressBegin(title=f"Loopline: {self._title[:_SHOWN]}", cancellable=True)
-        self._server.client.tell_progress(self.token, value)
+        self._editor.client.tell_progress(self.token, value)
 
     def _flush(self) -> None:
         self._timer, self._next_s = None, asyncio.get_running_loop().time() + REPORT_S
         if not self._ended:
             report = lsp.WorkDoneProgressReport(message=self._message, cancellable=True)
-            self._server.client.tell_progress(self.token, report)
+            self._editor.client.tell_progress(self.token, report)
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     bars: dict[str, Bar] = {}
 
     def begin(turn: str, title: str, token: int | str | None) -> None:
-        bar = bars[turn] = Bar(server, turn, title, token)
-        server.turn_of_token[bar.token] = turn
+        bar = bars[turn] = Bar(editor, turn, title, token)
+        editor.turn_of_token[bar.token] = turn
         bar.open()
 
     def asked(session: str, turn: TurnView, token: int | str | None) -> None:
@@ -85,7 +84,7 @@ def register(server: LoopServer) -> None:
     def end(turn: str, message: str) -> None:
         bar = bars.pop(turn, None)
         if bar is not None:
-            server.turn_of_token.pop(bar.token, None)
+            editor.turn_of_token.pop(bar.token, None)
             bar.end(message)
 
     def cancelled(turn: str) -> None:
@@ -95,7 +94,7 @@ def register(server: LoopServer) -> None:
 
     def updated(session: str, event: up.TurnEvent) -> None:
         match event:
-            case up.TurnBegan(turn_id=turn, title=title) if turn not in bars and not server.is_over(turn):
+            case up.TurnBegan(turn_id=turn, title=title) if turn not in bars and not editor.is_over(turn):
                 begin(turn, title, None)
             case up.TurnEnded(turn_id=turn, status=status):
                 end(turn, status)
@@ -105,9 +104,9 @@ def register(server: LoopServer) -> None:
                 if message and turn in bars:
                     bars[turn].report(message)
 
-    server.when_asked.append(asked)
-    server.when_cancelled.append(cancelled)
-    server.when_updated.append(updated)
+    editor.bus.asked.add(asked)
+    editor.bus.cancelled.add(cancelled)
+    editor.bus.updated.add(updated)
 
 
 def _message(event: up.TurnEvent) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent_core.hosting.port import SessionHost
 from agent_core.turns import events as up
 from lsp_server.documents.documents import uri_of
+from lsp_server.editor import Editor
 from lsp_server.protocol.events import MAX_DIFF, FileDiff, TurnDiff, for_editors
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     diffing: set[str] = set()
 
     async def diff(host: SessionHost, turn: str) -> None:
@@ -30,20 +27,20 @@ def register(server: LoopServer) -> None:
             for change in (await host.changes(turn)).files
         )
         found = TurnDiff(session_id=host.id, turn_id=turn, files=files)
-        server.process.followed[host.id].recent.put(found)
-        server.events.put(found)
+        editor.process.followed[host.id].recent.put(found)
+        editor.events.put(found)
 
     def updated(session: str, event: up.TurnEvent) -> None:
-        known = server.desk.sessions.get(session)
+        known = editor.desk.sessions.get(session)
         told = for_editors(event)
         if told is not None:
-            server.events.put(told)
+            editor.events.put(told)
         match event:
             case up.TurnBegan(title=title):
-                server.label = f"Loopline: {title[:80]}"
+                editor.label = f"Loopline: {title[:80]}"
             case up.ToolEnded(turn_id=turn) if event.files_changed and turn not in diffing:
                 if known is not None and known.view().place == "live":
                     diffing.add(turn)
-                    server.spawn(diff(known, turn), "diff of a turn")
+                    editor.spawn(diff(known, turn), "diff of a turn")
 
-    server.when_updated.append(updated)
+    editor.bus.updated.add(updated)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from agent_core.agent.archive import Archive
 from agent_core.config import state_dir
+from lsp_server.editor import Editor
 from lsp_server.protocol.methods import (
     Nothing,
     Session,
@@ -17,36 +17,34 @@ from lsp_server.protocol.methods import (
     Transcript,
     TranscriptGet,
 )
+from lsp_server.rpc.routes import Routes
 from lsp_server.sessions import described
 from lsp_server.transcript import page
 
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
 
-
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def new(asked: SessionNew, token: int | str | None) -> SessionStarted:
-        live = server.desk.new(asked.model)
+        live = editor.desk.new(asked.model)
         live.warm()
         return SessionStarted(session_id=live.id)
 
     async def listed(asked: Nothing, token: int | str | None) -> SessionList:
-        return await server.desk.listed()
+        return await editor.desk.listed()
 
     async def resume(asked: SessionId, token: int | str | None) -> Session:
         """With how things stand in its latest turn as events, for a view that just opened."""
-        follows = server.desk.follows(asked.session_id)
-        session = await server.desk.find(asked.session_id)
-        for event in server.process.followed[session.id].recent.events(text_too=not follows):
-            server.events.put(event)
+        follows = editor.desk.follows(asked.session_id)
+        session = await editor.desk.find(asked.session_id)
+        for event in editor.process.followed[session.id].recent.events(text_too=not follows):
+            editor.events.put(event)
         return described(session.view())
 
     async def transcript(asked: TranscriptGet) -> Transcript:
-        archive = Archive(state_dir(server.process.env) / "sessions")
+        archive = Archive(state_dir(editor.process.env) / "sessions")
         history = await asyncio.to_thread(archive.load, asked.session_id)
         return page(history.items.raw(0), history.turn_of, asked.before, max(1, min(asked.limit, 1_000)))
 
-    server.on_command("loopline.session.new", SessionNew, new)
-    server.on_command("loopline.session.list", Nothing, listed)
-    server.on_command("loopline.session.resume", SessionId, resume)
-    server.on_request("loopline/transcript", TranscriptGet, transcript)
+    routes.on_command("loopline.session.new", SessionNew, new)
+    routes.on_command("loopline.session.list", Nothing, listed)
+    routes.on_command("loopline.session.resume", SessionId, resume)
+    routes.on_request("loopline/transcript", TranscriptGet, transcript)

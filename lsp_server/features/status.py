@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from agent_core.turns import events as up
 from agent_core.turns.events import Severity
 from lsp_server.documents.documents import uri_of
+from lsp_server.editor import Editor
 from lsp_server.protocol.events import Category, Command, Status
 from lsp_server.protocol.methods import Nothing
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 _OF_STATE = (up.SessionOpened, up.TurnBegan, up.TurnEnded, up.ApprovalAsked, up.ApprovalEnded, up.Notice)
 _CONNECTION = {
@@ -22,60 +19,60 @@ _CONNECTION = {
 }
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     last: list[Status] = []
 
     def tell() -> None:
-        now = current(server)
+        now = current(editor)
         if not last or last[0] != now:
             last[:] = [now]
-            server.events.put(now)
+            editor.events.put(now)
 
     def updated(session: str, event: up.TurnEvent) -> None:
         if isinstance(event, _OF_STATE):
             tell()
 
     async def status(asked: Nothing) -> Status:
-        return current(server)
+        return current(editor)
 
-    server.when_started.append(tell)
-    server.when_configured.append(tell)
-    server.when_updated.append(updated)
-    server.on_request("loopline/status", Nothing, status)
+    editor.bus.started.add(tell)
+    editor.bus.configured.add(tell)
+    editor.bus.updated.add(updated)
+    routes.on_request("loopline/status", Nothing, status)
 
 
-def current(server: LoopServer) -> Status:
+def current(editor: Editor) -> Status:
     """As it is now."""
     return Status(
         categories=(
-            _model(server),
-            _connection(server),
-            _turn(server),
-            _approvals(server),
-            _settings(server),
-            *_trust(server),
+            _model(editor),
+            _connection(editor),
+            _turn(editor),
+            _approvals(editor),
+            _settings(editor),
+            *_trust(editor),
         )
     )
 
 
-def _model(server: LoopServer) -> Category:
-    endpoint = server.desk.endpoint()
+def _model(editor: Editor) -> Category:
+    endpoint = editor.desk.endpoint()
     if endpoint is None:
-        text = "no folder is open" if not server.roots else "the settings name no model"
+        text = "no folder is open" if not editor.roots else "the settings name no model"
         return Category(category="model", state="none", severity="warning", text=text)
     text = f"{endpoint.model} ({endpoint.note})" if endpoint.note else endpoint.model
     command = Command(title="Choose a model", command="loopline.model.select", arguments=({},))
     return Category(category="model", state=endpoint.model, severity="info", text=text, command=command)
 
 
-def _connection(server: LoopServer) -> Category:
-    state = server.connection_state
+def _connection(editor: Editor) -> Category:
+    state = editor.connection_state
     severity: Severity = "warning" if state == "http" else "info"
     return Category(category="connection", state=state, severity=severity, text=_CONNECTION.get(state, state))
 
 
-def _turn(server: LoopServer) -> Category:
-    running = [turn for session in server.desk.sessions.values() for turn in session.view().turns if not turn.is_over]
+def _turn(editor: Editor) -> Category:
+    running = [turn for session in editor.desk.sessions.values() for turn in session.view().turns if not turn.is_over]
     if not running:
         return Category(category="turn", state="idle", severity="info", text="nothing runs")
     turn = running[0]
@@ -84,8 +81,8 @@ def _turn(server: LoopServer) -> Category:
     return Category(category="turn", state="running", severity="info", text=f"{turn.title}{more}", command=command)
 
 
-def _approvals(server: LoopServer) -> Category:
-    waiting = [found for session in server.desk.sessions.values() for found in session.view().approvals]
+def _approvals(editor: Editor) -> Category:
+    waiting = [found for session in editor.desk.sessions.values() for found in session.view().approvals]
     if not waiting:
         return Category(category="approvals", state="none", severity="info", text="no approval waits")
     first = waiting[0]
@@ -98,18 +95,18 @@ def _approvals(server: LoopServer) -> Category:
     return Category(category="approvals", state="waiting", severity="warning", text=text, command=command)
 
 
-def _settings(server: LoopServer) -> Category:
-    problems = server.settings.problems
+def _settings(editor: Editor) -> Category:
+    problems = editor.settings.problems
     if not problems:
         return Category(category="settings", state="ok", severity="info", text="settings are in order")
     return Category(category="settings", state="problems", severity="warning", text="; ".join(problems))
 
 
-def _trust(server: LoopServer) -> list[Category]:
+def _trust(editor: Editor) -> list[Category]:
     """Nothing while no folder is open."""
-    if not server.roots:
+    if not editor.roots:
         return []
-    untrusted = next((root for root in server.roots if not server.trusts(f"{root}/")), None)
+    untrusted = next((root for root in editor.roots if not editor.trusts(f"{root}/")), None)
     if untrusted is None:
         return [Category(category="trust", state="trusted", severity="info", text="the folders are trusted")]
     command = Command(title="Trust", command="loopline.trust", arguments=({"uri": uri_of(str(untrusted))},))

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_core.config import keep_setting, load
 from agent_core.errors import UsageError
 from lsp_server.documents.documents import path_of
+from lsp_server.editor import Editor
 from lsp_server.protocol.methods import Trust, Trusted
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
+from lsp_server.rpc.routes import Routes
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     async def trust(asked: Trust, token: int | str | None) -> Trusted:
         path = path_of(asked.uri)
         folder = Path(path).resolve() if path is not None else None
         if folder is None or not folder.is_dir():
             raise UsageError(f"no such folder: {asked.uri[:200]}", code="no_folder")
-        env = server.process.env
+        env = editor.process.env
         keep_setting(env, "trusted", tuple(dict.fromkeys((*load(env=env).settings.trusted, str(folder)))))
-        server.settings_changed()
+        editor.settings_changed()
         return Trusted(uri=asked.uri, trusted=True)
 
-    server.on_command("loopline.trust", Trust, trust)
+    routes.on_command("loopline.trust", Trust, trust)

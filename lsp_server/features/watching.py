@@ -8,14 +8,12 @@ import logging
 import os
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agent_core.text import is_sound
 from agent_core.tools.workspace.walk import walk
+from lsp_server.editor import Editor
+from lsp_server.rpc.routes import Routes
 from lsp_server.settings import is_settings_file, settings_folder
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
 
 log = logging.getLogger(__name__)
 
@@ -27,25 +25,25 @@ SLICE = 500
 """Changes that are looked at without a pause for anything else; a storm of them comes at once."""
 
 
-def register(server: LoopServer) -> None:
+def register(editor: Editor, routes: Routes) -> None:
     def start() -> None:
-        server.spawn(_follow(server), "watch files")
+        editor.spawn(_follow(editor), "watch files")
 
-    server.when_started.append(start)
+    editor.bus.started.add(start)
 
 
-async def _follow(server: LoopServer) -> None:
+async def _follow(editor: Editor) -> None:
     await asyncio.sleep(BEGIN_S)
     limit = MAX_FOLDERS
     while True:
-        roots = server.roots
+        roots = editor.roots
         # The watching library takes names in UTF-8 only.
         folders = [each for each in await asyncio.to_thread(folders_of, roots) if is_sound(each)][:limit]
         if not folders:
-            await server.wait_for_folders()
+            await editor.wait_for_folders()
             continue
         try:
-            await _until_folders_change(server, roots, folders)
+            await _until_folders_change(editor, roots, folders)
         except FileNotFoundError:
             pass  # a folder went before it was watched
         except OSError as error:
@@ -54,7 +52,7 @@ async def _follow(server: LoopServer) -> None:
         await asyncio.sleep(SETTLE_S)
 
 
-async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], folders: list[str]) -> None:
+async def _until_folders_change(editor: Editor, roots: tuple[Path, ...], folders: list[str]) -> None:
     """Act on changes; returns once other folders have to be watched."""
     from watchfiles import Change, awatch
 
@@ -65,17 +63,17 @@ async def _until_folders_change(server: LoopServer, roots: tuple[Path, ...], fol
             if number % SLICE == SLICE - 1:
                 await asyncio.sleep(0)
             settings = settings or is_settings_file(path, roots)
-            document = server.documents.at(path)
+            document = editor.documents.at(path)
             if document is not None:
-                server.buffers.look(document)
+                editor.buffers.look(document)
             if change is Change.added:
                 other_folders = other_folders or (path not in known and os.path.isdir(path))  # noqa: PTH112
             elif change is Change.deleted:
                 other_folders = other_folders or path in known
         if settings:
-            server.settings_changed()
-            await server.pull_settings()
-        if other_folders or server.roots != roots:
+            editor.settings_changed()
+            await editor.pull_settings()
+        if other_folders or editor.roots != roots:
             return
 
 

@@ -17,20 +17,18 @@ import traceback
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import cattrs
 import msgspec
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 
 from agent_core.errors import ConfigError, LooplineError, StateError, UsageError
 from lsp_server.rpc.errors import ClientGone, ClientRefused, ClientSilent
 from lsp_server.rpc.outbox import Outbox
-
-if TYPE_CHECKING:
-    from lsp_server.server import LoopServer
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +56,27 @@ def _known_or_as_it_is(value: Any, kind: type[enum.Enum]) -> Any:
         raise
 
 
+class Life(Protocol):
+    """Whoever lives through what the protocol tells of one client. All of it returns at once but `shut_down`."""
+
+    def negotiate(self, params: lsp.InitializeParams, result: lsp.InitializeResult) -> None: ...
+    def start(self) -> None: ...
+    def folders_changed(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None: ...
+    async def shut_down(self) -> None: ...
+    def exit(self, code: int) -> None: ...
+    def did_open(self, params: lsp.DidOpenTextDocumentParams) -> None: ...
+    def did_change(self, params: lsp.DidChangeTextDocumentParams) -> None: ...
+    def did_close(self, params: lsp.DidCloseTextDocumentParams) -> None: ...
+    def progress_cancelled(self, token: int | str) -> None: ...
+
+
 class FixedProtocol(LanguageServerProtocol):
     """One client's protocol. Messages come in through `receive`, all of it on one event loop."""
 
-    _server: LoopServer
+    life: Life
+    """Set once, before the first message."""
 
-    def __init__(self, server: LoopServer, converter: cattrs.Converter) -> None:
+    def __init__(self, server: LanguageServer, converter: cattrs.Converter) -> None:
         super().__init__(server, converter)
         self.outbox = Outbox()
         self.pack: Callable[[bytes], bytes] = lambda body: body
@@ -251,21 +264,21 @@ class FixedProtocol(LanguageServerProtocol):
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
         """Negotiate; what is ours is announced in `experimental.loopline`."""
         result: lsp.InitializeResult = yield from super().lsp_initialize(params)
-        self._server.negotiate(params, result)
+        self.life.negotiate(params, result)
         self.initialized = True
         return result
 
     @lsp_method(lsp.INITIALIZED)
     def lsp_initialized(self, *args: Any) -> None:
-        self._server.start()
+        self.life.start()
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def lsp_workspace__did_change_workspace_folders(self, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-        self._server.folders_changed(params)
+        self.life.folders_changed(params)
 
     @lsp_method(lsp.SHUTDOWN)
     async def lsp_shutdown(self, *args: Any) -> None:  # type: ignore[override]
-        await self._server.shut_down()
+        await self.life.shut_down()
         own = self.msg_id
         for msg_id, future in list(self._request_futures.items()):
             if msg_id != own:
@@ -274,7 +287,7 @@ class FixedProtocol(LanguageServerProtocol):
 
     @lsp_method(lsp.EXIT)
     def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]
-        self._server.exit(0 if self._shutdown else 1)
+        self.life.exit(0 if self._shutdown else 1)
 
     @lsp_method(lsp.WORKSPACE_EXECUTE_COMMAND)
     async def lsp_workspace__execute_command(  # type: ignore[override]
@@ -287,19 +300,19 @@ class FixedProtocol(LanguageServerProtocol):
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
-        self._server.did_open(params)
+        self.life.did_open(params)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
-        self._server.did_change(params)
+        self.life.did_change(params)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        self._server.did_close(params)
+        self.life.did_close(params)
 
     @lsp_method(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def lsp_work_done_progress_cancel(self, params: lsp.WorkDoneProgressCancelParams) -> None:
-        self._server.progress_cancelled(params.token)
+        self.life.progress_cancelled(params.token)
 
 
 def _decoded(body: bytes) -> Any:

@@ -48,18 +48,18 @@ async def _serve(
     server: LoopServer, reading: Coroutine[Any, Any, None], writing: Coroutine[Any, Any, None]
 ) -> int | None:
     reader, writer = asyncio.create_task(reading), asyncio.create_task(writing)
-    exited = server.exited
+    exited = server.editor.exited
     try:
         await asyncio.wait((reader, writer, exited), return_when=asyncio.FIRST_COMPLETED)
         code = exited.result() if exited.done() else None
         for task in (reader, writer):
             if task.done() and (error := task.exception()) is not None:
                 log.info("a client went: %s", type(error).__name__)
-        server.gone()
+        server.editor.gone()
         await asyncio.wait({writer}, timeout=DRAIN_S)
         return code
     finally:
-        server.gone()
+        server.editor.gone()
         for task in (reader, writer):
             task.cancel()
         await asyncio.gather(reader, writer, return_exceptions=True)

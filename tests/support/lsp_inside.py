@@ -68,7 +68,7 @@ async def inside(home: Path) -> AsyncIterator[Inside]:
     try:
         yield Inside(server)
     finally:
-        server.gone()
+        server.editor.gone()
         await process.close()
 
 

@@ -338,10 +338,10 @@ async def test_ours_10_tokens_are_forgotten_with_their_turn(tmp_path: Path) -> N
         await ours.initialize(root=folder, initializationOptions={"baseUrl": "http://127.0.0.1:9/v1", "model": "m"})
         arguments = {"command": "loopline.turn.start", "arguments": [{"task": "x"}], "workDoneToken": "t"}
         turn = (await ours.ask(EXECUTE, arguments))["result"]["turnId"]
-        assert ours.server.turn_of_token == {"t": turn}
+        assert ours.server.editor.turn_of_token == {"t": turn}
         cancel = {"command": "loopline.turn.cancel", "arguments": [{"turnId": turn}]}
         await ours.ask(EXECUTE, cancel, "cancel")
-        await eventually(lambda: not ours.server.turn_of_token)
+        await eventually(lambda: not ours.server.editor.turn_of_token)
         kinds = [m["params"]["value"]["kind"] for m in ours.sent if m.get("method") == "$/progress"]
         assert kinds == ["begin", "end"]
 
@@ -363,7 +363,7 @@ async def test_ours_11_exit_without_shutdown_is_code_1(tmp_path: Path) -> None:
     async with inside(tmp_path) as ours:
         await ours.initialize()
         ours.notify("exit", None)
-        assert await ours.server.exited == 1
+        assert await ours.server.editor.exited == 1
 
 
 # 12: headers in another case are never read
@@ -398,8 +398,8 @@ async def test_ours_13_files_that_are_not_open_are_no_documents(tmp_path: Path) 
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     async with inside(tmp_path) as ours:
         await ours.initialize(root=tmp_path)
-        assert ours.server.documents.get((tmp_path / "latin").as_uri()) is None
-        assert ours.server.buffers.get(str(tmp_path / "latin")) is None
+        assert ours.server.editor.documents.get((tmp_path / "latin").as_uri()) is None
+        assert ours.server.editor.buffers.get(str(tmp_path / "latin")) is None
 
 
 # 14: one character in a large document costs as much as the document

@@ -56,7 +56,7 @@ async def _settings_are_seen(root: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     settings.write_text('project = "0"\n')
     async with inside(root / "home") as ours:
         changed: list[bool] = []
-        ours.server.when_configured.append(lambda: changed.append(True))
+        ours.server.editor.bus.configured.add(lambda: changed.append(True))
         await ours.initialize(root=root)
         ours.notify("initialized", {})
         before = len(changed)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Raw
 
 from agent_core.clock import new_id
 from agent_core.responses_server.engine import EngineRequest
+from agent_core.transport.websocket import WebSocket
 from agent_core.wire.items import AnyItem, Reasoning, call_id_of, read_item
-
-if TYPE_CHECKING:
-    from agent_core.responses_server.engines.upstream.socket import LaneSocket
 
 MEMORY: Final = "upstream"
 
@@ -42,6 +40,15 @@ def span_of(start: int, count: int, raws: list[Raw]) -> Span | None:
     """None where our own items say all that the server's do."""
     sealed = any(isinstance(item := read_item(raw), Reasoning) and item.encrypted_content for raw in raws)
     return Span(start, count, raws) if sealed else None
+
+
+class LaneSocket:
+    """An open socket, and the response on it that can be continued (None: none), with a digest of its settings."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self.socket = socket
+        self.previous: str | None = None
+        self.fields = b""
 
 
 class LaneMemory:

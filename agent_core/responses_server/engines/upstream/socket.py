@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from agent_core.errors import ConnectionLost, ServiceError
 from agent_core.responses_server.engine import Delta, EngineRequest
-from agent_core.responses_server.engines.upstream.lane import LaneMemory
+from agent_core.responses_server.engines.upstream.lane import LaneMemory, LaneSocket
 from agent_core.responses_server.engines.upstream.responses import ResponsesReader, create_frame, input_items
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.transport.urls import websocket_url
@@ -22,15 +22,6 @@ from agent_core.wire.codec import encode
 
 _GONE: Final = frozenset({"previous_response_not_found", "websocket_connection_limit_reached"})
 """Codes by which a server says that nothing ran and what to continue is lost."""
-
-
-class LaneSocket:
-    """An open socket, and the response on it that can be continued (None: none), with a digest of its settings."""
-
-    def __init__(self, socket: WebSocket) -> None:
-        self.socket = socket
-        self.previous: str | None = None
-        self.fields = b""
 
 
 class Sockets:
