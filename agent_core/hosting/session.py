@@ -179,7 +179,9 @@ async def host_session(
             embedded = await starting
         reached = model_settings(endpoint, embedded, settings, session_id)
         model = ModelSession(reached, clock=clock, emitter=emitter, session_id=session_id)
-        context = SessionContext(workspace, Surroundings(workspace, options.env, documents, diagnostics))
+        surroundings = Surroundings(workspace, options.env, documents, diagnostics)
+        stack.callback(surroundings.close)
+        context = SessionContext(workspace, surroundings)
         session = Session(
             SessionParts(
                 history=history,

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 
 from agent_core.agent.context.fragments import capped, listed
-from agent_core.agent.context.git_state import GitState, read_git
+from agent_core.agent.context.git_state import GitState, Views, read_git
 from agent_core.errors import LooplineError, ToolError
 from agent_core.tools.editor.diagnostics import Diagnostic, DiagnosticSource
 from agent_core.tools.files.outside import outside_changes
@@ -34,12 +34,17 @@ class Surroundings:
         diagnostics: DiagnosticSource | None = None,
     ) -> None:
         self._workspace, self._environment = workspace, environment
+        self._views = Views()
         self._documents, self._diagnostics = documents, diagnostics
         self._told: dict[str, str] = {}
 
     def forget(self) -> None:
         """Nothing of what was told is in the conversation any more."""
         self._told.clear()
+
+    def close(self) -> None:
+        """Remove what is kept on disk to look at repositories."""
+        self._views.close()
 
     async def notes(self) -> list[str]:
         """News since the last time, each kind once."""
@@ -61,7 +66,7 @@ class Surroundings:
 
     async def _git_text(self) -> str:
         roots = [self._workspace.resolve(root).path for root in self._workspace.roots]
-        states = await asyncio.gather(*(read_git(root, self._environment) for root in roots))
+        states = await asyncio.gather(*(read_git(root, self._environment, self._views) for root in roots))
         told = [_git_lines(root.name, state) for root, state in zip(roots, states, strict=True) if state is not None]
         return "\n".join(told)
 

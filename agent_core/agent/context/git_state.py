@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import tempfile
@@ -62,8 +63,42 @@ class GitState(msgspec.Struct, frozen=True, kw_only=True):
     unread: str = ""
 
 
-async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:
-    """None where the folder is in no repository."""
+class Views:
+    """Git directories of ours, one for each repository: made when it is first read, made anew when something that is in
+    it changed. Making and removing one for each reading took longer than git itself. `close` removes them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Path, Path], tuple[str, _Wanted]] = {}
+
+    def of(self, found: Repository) -> str | None:
+        """Where the repository's is. None where it lacks what git needs, or has it in a form to stay away from."""
+        wanted = _wanted(found)
+        if wanted is None:
+            return None
+        key = found.folder, found.common
+        folder, known = self._known.get(key, ("", None))
+        if known == wanted and _is_file(Path(folder) / "HEAD"):
+            return folder
+        self._forget(key)
+        if len(self._known) >= MAX_KNOWN:
+            self._forget(next(iter(self._known)))
+        folder = tempfile.mkdtemp(prefix="loopline-git-")
+        self._known[key] = folder, wanted
+        _make_view(Path(folder), wanted)
+        return folder
+
+    def close(self) -> None:
+        for key in list(self._known):
+            self._forget(key)
+
+    def _forget(self, key: tuple[Path, Path]) -> None:
+        folder, _ = self._known.pop(key, ("", None))
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def read_git(folder: Path, environment: Mapping[str, str], views: Views) -> GitState | None:
+    """None where the folder is in no repository. `views` are kept from one reading to the next by who calls."""
     found = await asyncio.to_thread(find_repository, folder)
     if found is None:
         return None
@@ -74,34 +109,48 @@ async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | N
     if program is None:
         return state
     keys = await _users_keys(program, environment)
-    with tempfile.TemporaryDirectory(prefix="loopline-git-") as view:
-        if not _make_view(Path(view), found):
-            return state
-        output = await _status(program, folder, _environment(environment, found, view, keys))
+    view = views.of(found)
+    if view is None:
+        return state
+    output = await _status(program, folder, _environment(environment, found, view, keys))
     if output is None:
         return state
     return _read(output, folder.relative_to(found.top).as_posix(), found)
 
 
-def _make_view(view: Path, found: Repository) -> bool:
-    """A git directory of ours. False where the repository lacks what git needs, or has it in a form to stay away
-    from."""
+class _Wanted(msgspec.Struct, frozen=True):
+    """What is in a view: the format's name, objects by name of the reference, and where links lead by their names."""
+
+    object_format: str
+    heads: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]
+
+
+def _wanted(found: Repository) -> _Wanted | None:
+    index = found.folder / "index"
+    if not ((found.common / "objects").is_dir() and (_is_file(index) or not os.path.lexists(index))):
+        return None
+    links = [(found.common / "info" / "exclude", "info/exclude"), (found.common / "shallow", "shallow")]
+    links += [(path, path.name) for path in sorted(found.folder.glob("sharedindex.*"))[:MAX_SHARED_INDEXES]]
+    return _Wanted(
+        found.facts.get("extensions.objectformat", "sha1"),
+        tuple((name, target) for name, target in (("here", found.head), ("upstream", found.upstream)) if target),
+        tuple((str(path), name) for path, name in links if _is_file(path)),
+    )
+
+
+def _make_view(view: Path, wanted: _Wanted) -> None:
+    """A git directory of ours."""
     heads = view / "refs" / "heads"
     (view / "info").mkdir()
     heads.mkdir(parents=True)
     (view / "HEAD").write_text("ref: refs/heads/here\n")
     # What says how a repository is kept counts in this file alone.
-    (view / "config").write_text(_FORMAT + f"\tobjectformat = {found.facts.get('extensions.objectformat', 'sha1')}\n")
-    for name, target in (("here", found.head), ("upstream", found.upstream)):
-        if target:
-            (heads / name).write_text(f"{target}\n")
-    wanted = [(found.common / "info" / "exclude", "info/exclude"), (found.common / "shallow", "shallow")]
-    wanted += [(path, path.name) for path in sorted(found.folder.glob("sharedindex.*"))[:MAX_SHARED_INDEXES]]
-    for path, name in wanted:
-        if _is_file(path):
-            (view / name).symlink_to(path)
-    index = found.folder / "index"
-    return (found.common / "objects").is_dir() and (_is_file(index) or not os.path.lexists(index))
+    (view / "config").write_text(_FORMAT + f"\tobjectformat = {wanted.object_format}\n")
+    for name, target in wanted.heads:
+        (heads / name).write_text(f"{target}\n")
+    for path, name in wanted.links:
+        (view / name).symlink_to(path)
 
 
 def _is_file(path: Path) -> bool:

@@ -9,16 +9,26 @@ import os
 import shutil
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from agent_core.agent.context import git_state
 from agent_core.agent.context.git_repository import find_repository
-from agent_core.agent.context.git_state import GitState, read_git
+from agent_core.agent.context.git_state import GitState, Views
 from tests.support.agent_git import ENV, git
 
 MOST_S = 10.0
+
+
+async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:
+    """Once, as the first turn of a session does."""
+    views = Views()
+    try:
+        return await git_state.read_git(folder, environment, views)
+    finally:
+        views.close()
 
 
 class Hostile:

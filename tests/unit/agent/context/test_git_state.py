@@ -5,13 +5,23 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from agent_core.agent.context import git_state
-from agent_core.agent.context.git_state import GitState, read_git
+from agent_core.agent.context.git_state import GitState, Views
 from tests.support.agent_git import ENV, git
+
+
+async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:
+    """Once, as the first turn of a session does."""
+    views = Views()
+    try:
+        return await git_state.read_git(folder, environment, views)
+    finally:
+        views.close()
 
 
 @pytest.fixture
@@ -169,3 +179,20 @@ async def test_the_users_own_ignore_file_holds(tmp_path: Path, repository: Path)
     state = await read_git(repository, ENV | {"GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig")})
     assert state is not None
     assert state.changed == {"gone.py": ".D", "src/a.py": ".M", "staged.py": "A."}
+
+
+async def test_a_view_is_used_again_and_made_anew_for_what_changed(repository: Path, tmp_path: Path) -> None:
+    views = Views()
+    first = await git_state.read_git(repository, ENV, views)
+    made = [folder for folder, _ in views._known.values()]
+    (repository / "new.txt").write_text("x")
+    second = await git_state.read_git(repository, ENV, views)
+    assert first is not None and second is not None and second.changed != first.changed
+    assert [folder for folder, _ in views._known.values()] == made
+    git(repository, "commit", "--allow-empty", "-qm", "next")
+    third = await git_state.read_git(repository, ENV, views)
+    assert third is not None and third.commit != second.commit
+    (again,) = [folder for folder, _ in views._known.values()]
+    assert again not in made and not Path(made[0]).exists()
+    views.close()
+    assert not Path(again).exists()
