@@ -32,6 +32,11 @@ class Asker:
     def __init__(self, client: Client) -> None:
         self._client = client
 
+    @property
+    def answers(self) -> bool:
+        """Whether the editor's plugin puts questions of the model to its user."""
+        return self._client.has("questions")
+
     async def __call__(self, approval: Approval) -> Decision:
         """Cancelled once somebody else answered, or it took too long. Raises ClientGone."""
         if not self._client.has("approvals"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
+from agent_core.turns.question import Question
 from lsp_server.asker import Asker
 from lsp_server.documents.buffers import Buffers
 
@@ -25,6 +27,15 @@ class EditorFrontEnd:
 
     async def ask(self, approval: Approval) -> Decision:
         return await self._asker()(approval)
+
+    @property
+    def answers(self) -> bool:
+        return self._asker().answers
+
+    async def put(self, question: Question) -> str | None:
+        """The editor's plugin shows it, and answers by command."""
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError("never set")
 
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
         return self.find(path)

@@ -196,6 +196,7 @@ def described(view: SessionView) -> methods.Session:
         model=view.model,
         turns=tuple(_turn(turn) for turn in view.turns[-50:]),
         approvals=view.approvals,
+        questions=view.questions,
     )
 
 

@@ -20,6 +20,7 @@ from agent_core.telemetry.events import (
     TurnStarted,
 )
 from agent_core.telemetry.rollup.stages import StageClock, ms_to_ns, to_ms
+from agent_core.tools.toolbox import ASK
 from agent_core.turns import events as told
 from agent_core.turns.approval import Approval
 
@@ -39,6 +40,8 @@ class Recorder:
             told.ToolEnded: self._tool_ended,
             told.ApprovalAsked: self._approval_asked,
             told.ApprovalEnded: self._approval_ended,
+            told.QuestionAsked: self._question_asked,
+            told.QuestionEnded: self._question_ended,
             told.TurnEnded: self._turn_ended,
         }
 
@@ -59,8 +62,8 @@ class Recorder:
         self._stages.call_ended(event.call_id, self._clock.mono_ns(), inference_ns)
 
     def _tool_began(self, event: told.ToolBegan) -> None:
-        if event.refused:
-            return
+        if event.refused or event.name == ASK:
+            return  # what a person takes to answer is approval time, and no tool's
         self._stages.tool_started(event.tool_call_id, self._clock.mono_ns())
         self._emitter.emit(
             ToolStarted(session=event.session_id, turn=event.turn_id, tool_call=event.tool_call_id, name=event.name)
@@ -109,6 +112,28 @@ class Recorder:
                 by=event.by or None,
             )
         )
+
+    def _question_asked(self, event: told.QuestionAsked) -> None:
+        """A wait for a person like any other: an approval of the kind `question`."""
+        question = Approval(
+            approval_id=event.question_id,
+            session_id=event.session_id,
+            turn_id=event.turn_id,
+            kind="question",
+            name=ASK,
+            subject="",
+        )
+        self._approval_asked(told.ApprovalAsked(approval=question))
+
+    def _question_ended(self, event: told.QuestionEnded) -> None:
+        ended = told.ApprovalEnded(
+            session_id=event.session_id,
+            turn_id=event.turn_id,
+            approval_id=event.question_id,
+            decision="allow" if event.answer else "withdrawn",
+            by=event.by,
+        )
+        self._approval_ended(ended)
 
     def _turn_ended(self, event: told.TurnEnded) -> None:
         ended_ns = self._clock.mono_ns()

@@ -15,6 +15,7 @@ import msgspec
 
 from agent_core.agent import inbox
 from agent_core.agent.approvals.pending import PendingApprovals
+from agent_core.agent.approvals.questions import PendingQuestions
 from agent_core.agent.calls import INTERRUPTED, output_of, unanswered
 from agent_core.agent.checkpoints import undoing
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
@@ -67,6 +68,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     book: ModelBook = msgspec.field(default_factory=ModelBook)
     effort: Effort | None = None
     reasoning_summary: bool = False
+    questions: PendingQuestions = msgspec.field(default_factory=PendingQuestions)
 
 
 class TurnHandle(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,6 +105,10 @@ class Session:
     @property
     def approvals(self) -> PendingApprovals:
         return self._parts.approvals
+
+    @property
+    def questions(self) -> PendingQuestions:
+        return self._parts.questions
 
     @property
     def model(self) -> str:
@@ -147,7 +153,8 @@ class Session:
         if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):
             text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
             parts.observer(Notice(severity="warning", text=text, session_id=self.id))
-        await parts.model.prewarm(self._shaping.request())
+        offer = self._shaping.offer(PLAIN, asks=parts.questions.answerable)
+        await parts.model.prewarm(self._shaping.request(PLAIN, offer))
 
     def _take_up(self) -> None:
         """Complete what a process that died left open, and know again what it had told the model."""
@@ -314,7 +321,8 @@ class Session:
 
     def _turn(self, turn_id: str, box: Inbox, options: TurnOptions = PLAIN) -> Turn:
         parts = self._parts
-        request = self._shaping.request(options)
+        offer = self._shaping.offer(options, asks=parts.questions.answerable)
+        request = self._shaping.request(options, offer)
         return Turn(
             session_id=self.id,
             turn_id=turn_id,
@@ -331,7 +339,8 @@ class Session:
                 observer=parts.observer,
                 workspace=parts.workspace,
                 checkpoints=parts.checkpoints,
-                offer=self._shaping.offer(options),
+                offer=offer,
+                questions=parts.questions,
             ),
             context=parts.context,
             compactor=parts.compactor,

@@ -13,7 +13,7 @@ from agent_core.config import Effort
 from agent_core.model.capabilities import Capabilities, ModelBook
 from agent_core.model.port import CallRequest, ItemLog
 from agent_core.tools.toolbox import Offer, Toolbox
-from agent_core.turns.options import PLAIN, TurnOptions
+from agent_core.turns.options import TurnOptions
 
 
 class Shaping:
@@ -52,11 +52,11 @@ class Shaping:
         free_form = self.capabilities.edit_tool == "apply_patch"
         return Offer(free_form_patch=free_form, reading_only=options.mode == "plan", asks=asks)
 
-    def request(self, options: TurnOptions = PLAIN, *, asks: bool = False) -> CallRequest:
+    def request(self, options: TurnOptions, offer: Offer) -> CallRequest:
         return CallRequest(
             model=self.model,
             instructions=self._instructions,
-            tools=self._toolbox.wire_json(self.offer(options, asks=asks)),
+            tools=self._toolbox.wire_json(offer),
             items=self._items,
             options=self._fields(options),
         )

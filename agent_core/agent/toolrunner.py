@@ -13,17 +13,19 @@ import msgspec
 
 from agent_core.agent.approvals.pending import Answer, PendingApprovals
 from agent_core.agent.approvals.policy import subject_of, targets_of
+from agent_core.agent.approvals.questions import Answered, PendingQuestions
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints, Found
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.text import to_json
 from agent_core.tools.port import Kind, ToolContext, ToolResult
-from agent_core.tools.toolbox import APPLY_PATCH, EVERYTHING, Offer, Toolbox
+from agent_core.tools.toolbox import APPLY_PATCH, ASK, EVERYTHING, Offer, Toolbox
 from agent_core.tools.workspace.workspace import Workspace
 from agent_core.turns import events as told
 from agent_core.turns.approval import Approval
 from agent_core.turns.events import Observer
+from agent_core.turns.question import Question
 
 NOBODY = "nobody can approve this here; run with `--approve auto`, or in a terminal"
 MAX_LEFT_LINES = 50
@@ -46,8 +48,9 @@ class ToolRunner:
         workspace: Workspace,
         checkpoints: Checkpoints | None = None,
         offer: Offer = EVERYTHING,
+        questions: PendingQuestions | None = None,
     ) -> None:
-        self._offer = offer
+        self._offer, self._questions = offer, questions or PendingQuestions()
         self._checkpoints, self._workspace = checkpoints, workspace
         self._ids = {"session_id": session_id, "turn_id": turn_id}
         self._toolbox, self._terms, self._approvals = toolbox, terms, approvals
@@ -99,7 +102,26 @@ class ToolRunner:
             lines.append(line)
             self._tell(told.ToolOutput(**self._ids, tool_call_id=call.key, line=line))
 
-        return ToolContext(tool_call=call.key, progress=progress)
+        return ToolContext(tool_call=call.key, progress=progress, ask=self._put if self._offer.asks else None)
+
+    async def _put(self, question: str, options: tuple[str, ...]) -> str | None:
+        """Put a question to the user and wait; it is withdrawn when the turn is cancelled."""
+        asked = Question(
+            **self._ids,
+            question_id=new_id("ques"),
+            question=question,
+            options=options,
+            opened=rfc3339(self._clock.wall_ns()),
+        )
+        key = asked.question_id
+        self._tell(told.QuestionAsked(**self._ids, question_id=key, question=question, options=options))
+        answered = Answered(None)
+        try:
+            answered = await self._questions.ask(asked)
+        finally:
+            ended = told.QuestionEnded(**self._ids, question_id=key, answer=answered.text or "", by=answered.by)
+            self._tell(ended)
+        return answered.text
 
     def _began(self, call: Call, *, refused: bool = False) -> None:
         began = told.ToolBegan(
@@ -135,7 +157,7 @@ class ToolRunner:
         if kind is None:
             return None  # an unknown tool has no effect; the toolbox answers it with what exists
         if not self._allowed(call):
-            return _denied("plan mode: nothing may be changed")
+            return _denied("nobody can answer here" if call.name == ASK else "plan mode: nothing may be changed")
         subject = subject_of(call.name, _object(call.arguments))
         verdict = self._terms.policy.decide(kind, call.name, subject, self._guarded(call))
         if verdict.outcome == "allow":
@@ -163,9 +185,8 @@ class ToolRunner:
 
     def _allowed(self, call: Call) -> bool:
         """Whether the turn's mode allows it. What goes on in the background would outlive the mode."""
-        if not self._offer.reading_only:
-            return True
-        return self._toolbox.offered(call.name, self._offer) and not _object(call.arguments).get("background")
+        later = self._offer.reading_only and _object(call.arguments).get("background")
+        return self._toolbox.offered(call.name, self._offer) and not later
 
     async def _ask(self, approval: Approval) -> Answer:
         """Open an approval, wait for its answer; it is withdrawn when the turn is cancelled."""

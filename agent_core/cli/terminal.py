@@ -20,6 +20,7 @@ from agent_core.turns.events import (
     ApprovalEnded,
     InputTaken,
     Notice,
+    QuestionAsked,
     ReasoningDelta,
     ReasoningDone,
     SessionOpened,
@@ -78,7 +79,7 @@ class Terminal:
             case ToolEnded():
                 self._tool(event)
                 self._busy("thinking")
-            case ApprovalAsked():
+            case ApprovalAsked() | QuestionAsked():
                 self._idle()
             case ApprovalEnded(decision=decision):
                 self._print(Text(f"  {decision}", style="dim"))

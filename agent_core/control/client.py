@@ -26,6 +26,7 @@ from agent_core.control.messages import (
     ListRequest,
     Refused,
     Reply,
+    ReplyRequest,
     Request,
     Said,
     SayRequest,
@@ -144,6 +145,10 @@ class ControlClient:
         """Answer an open approval as the front end `by`; `control_not_found` (or the host's own code) if it is not open
         any more."""
         await self._ask(AnswerRequest(id=self._new_id(), approval=approval, decision=decision, by=by), type(None))
+
+    async def reply(self, question: str, text: str, *, by: str = "") -> None:
+        """Answer an open question as the front end `by`; `control_not_found` if it is not open any more."""
+        await self._ask(ReplyRequest(id=self._new_id(), question=question, text=text, by=by), type(None))
 
     async def cancel(self, turn: str) -> None:
         await self._ask(CancelRequest(id=self._new_id(), turn=turn), type(None))

@@ -12,6 +12,7 @@ that id:
     cancel {turn}                            -> null
     undo {session, turn, files?, conversation?} -> Undone
     answer {approval, decision, by?}         -> null
+    reply {question, text, by?}              -> null
 
 An update is a turn event of the host (`agent_core.turns.events`), an event one of telemetry
 (`agent_core.telemetry.events`: calls, stages, tools, approvals, connections; never content). Both are numbered together
@@ -26,6 +27,7 @@ from agent_core.errors import LooplineError, StateError
 from agent_core.text import to_json
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.options import PLAIN, TurnOptions
+from agent_core.turns.question import Question
 from agent_core.turns.views import Said as Said
 from agent_core.turns.views import Steered as Steered
 
@@ -65,6 +67,7 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     turns: tuple[TurnInfo, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, tag_field="op"):
@@ -88,6 +91,13 @@ class DetachRequest(Request, frozen=True, kw_only=True, tag="detach"):
 class AnswerRequest(Request, frozen=True, kw_only=True, tag="answer"):
     approval: str
     decision: Decision
+    by: str = ""
+    """Name of the front end that answers."""
+
+
+class ReplyRequest(Request, frozen=True, kw_only=True, tag="reply"):
+    question: str
+    text: str
     by: str = ""
     """Name of the front end that answers."""
 
@@ -130,6 +140,7 @@ AnyRequest = (
     | AttachRequest
     | DetachRequest
     | AnswerRequest
+    | ReplyRequest
     | CancelRequest
     | SteerRequest
     | StartRequest

@@ -32,6 +32,7 @@ from agent_core.control.messages import (
     Hello,
     ListRequest,
     Reply,
+    ReplyRequest,
     Said,
     SayRequest,
     SessionInfo,
@@ -77,6 +78,7 @@ class Handlers:
     list_sessions: Callable[[], Awaitable[Sequence[SessionInfo]]]
     attach: Callable[[str, Push, Push | None], Awaitable[Detach]]
     answer: Callable[[str, Decision, str], Awaitable[None]]
+    reply: Callable[[str, str, str], Awaitable[None]]
     cancel: Callable[[str], Awaitable[None]]
     steer: Callable[[str, str], Awaitable[Steered]]
     start: Callable[[StartRequest], Awaitable[Started]]
@@ -240,6 +242,8 @@ class ControlServer:
                 await handlers.cancel(request.turn)
             case SteerRequest():
                 return await handlers.steer(request.turn, request.text)
+            case ReplyRequest():
+                await handlers.reply(request.question, request.text, request.by)
             case StartRequest():
                 return await handlers.start(request)
             case SayRequest():

@@ -26,6 +26,8 @@ from agent_core.turns.events import (
     ApprovalAsked,
     ApprovalEnded,
     Notice,
+    QuestionAsked,
+    QuestionEnded,
     SessionOpened,
     ToolEnded,
     TurnBegan,
@@ -35,6 +37,7 @@ from agent_core.turns.events import (
     read_event,
 )
 from agent_core.turns.options import TurnOptions
+from agent_core.turns.question import Question, question_of
 from agent_core.turns.views import Place, Said, Steered, TurnView
 
 _STATUS: Mapping[str, TurnStatus] = {
@@ -64,6 +67,7 @@ class AttachedHost:
         self.model, self.pid = "", 0
         self._audience, self._socket, self._states, self._lost = audience, socket, states, lost
         self._approvals: dict[str, Approval] = {}
+        self._questions: dict[str, Question] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._edits: list[ToolEnded] = []
         self._waiting: deque[TurnView] = deque()
@@ -100,6 +104,8 @@ class AttachedHost:
                 audience.tell(audience.turns.began(turn))
         for approval in found.approvals:
             self._open(approval)
+        for question in found.questions:
+            self._put(question)
         self._work = [
             asyncio.create_task(self._follow(self._attachment), name=f"attached {audience.id}"),
             asyncio.create_task(self._start_turns(), name=f"turns of {audience.id}"),
@@ -156,6 +162,21 @@ class AttachedHost:
                 raise
         return True
 
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(self._questions.values())
+
+    async def reply(self, question_id: str, text: str, *, by: str) -> bool:
+        """Raises ControlError. True as well where somebody else was quicker."""
+        if question_id not in self._questions:
+            return False
+        try:
+            await self._speak().reply(question_id, text, by=by)
+        except ControlError as error:
+            if error.code != "control_not_found":
+                raise
+        return True
+
     async def changes(self, turn_id: str) -> Changes:
         """As it was seen where no checkpoints are kept."""
         kept = await asyncio.to_thread(kept_changes, self._states, self._audience.id, turn_id)
@@ -207,6 +228,21 @@ class AttachedHost:
                     await self.answer(approval.approval_id, decision, by=name)
         finally:
             self._asking.pop(approval.approval_id, None)
+
+    def _put(self, question: Question) -> None:
+        key = question.question_id
+        self._questions[key] = question
+        self._asking[key] = asyncio.create_task(self._asked(question), name=f"ask {key}")
+
+    async def _asked(self, question: Question) -> None:
+        try:
+            with contextlib.suppress(LooplineError):
+                answer, front_end = await self._audience.put(question), self._audience.front_end
+                if answer:
+                    by = front_end.name if front_end is not None else ""
+                    await self.reply(question.question_id, answer, by=by)
+        finally:
+            self._asking.pop(question.question_id, None)
 
     def _stop_asking(self) -> None:
         for task in tuple(self._asking.values()):
@@ -265,6 +301,7 @@ class AttachedHost:
         self._work.pop().cancel()
         self._stop_asking()
         self._approvals.clear()
+        self._questions.clear()
         self._audience.interrupt()
         with contextlib.suppress(ControlError):
             await self._stack.aclose()
@@ -278,15 +315,18 @@ class AttachedHost:
                 self._edits.clear()
             case ToolEnded() if event.files_changed and len(self._edits) < MAX_EDITS:
                 self._edits.append(event)
-            case ApprovalEnded(approval_id=approval_id):
-                self._approvals.pop(approval_id, None)
-                if (asking := self._asking.get(approval_id)) is not None:
+            case ApprovalEnded(approval_id=key) | QuestionEnded(question_id=key):
+                self._approvals.pop(key, None)
+                self._questions.pop(key, None)
+                if (asking := self._asking.get(key)) is not None:
                     asking.cancel()
             case TurnEnded():
                 self._changed.set()
         self._audience.tell(event)
         if isinstance(event, ApprovalAsked):
             self._open(event.approval)
+        elif isinstance(event, QuestionAsked):
+            self._put(question_of(event))
 
     def _speak(self) -> ControlClient:
         if self._client is None:

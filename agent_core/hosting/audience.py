@@ -31,6 +31,7 @@ from agent_core.turns.events import (
     TurnEnded,
     TurnEvent,
 )
+from agent_core.turns.question import Question, Replier
 from agent_core.turns.views import TurnView
 
 MAX_ENDS = 50
@@ -172,6 +173,25 @@ class Audience:
                 for future in waiting:
                     future.cancel()
 
+    @property
+    def answers(self) -> bool:
+        """Whether whoever attends can answer what the model asks."""
+        return _replier(self.front_end) is not None
+
+    async def put(self, question: Question) -> str | None:
+        """Put a question to whoever attends; while nobody can answer, wait for one. Cancelled once it is answered."""
+        while True:
+            came, replier = asyncio.ensure_future(self._attended.wait()), _replier(self.front_end)
+            asking = asyncio.ensure_future(replier.put(question)) if replier is not None else None
+            waiting: set[asyncio.Future[Any]] = {came} if asking is None else {came, asking}
+            try:
+                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                if asking is not None and asking.done():
+                    return asking.result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
     async def diagnostics(self, path: str | None) -> Sequence[Diagnostic]:
         return await self.front_end.diagnostics(path) if self.front_end is not None else ()
 
@@ -183,6 +203,11 @@ class Audience:
     @property
     def documents(self) -> Documents:
         return _AttendingDocuments(self)
+
+
+def _replier(front_end: object) -> Replier | None:
+    """The front end as one whose user can be asked something now, if it is."""
+    return front_end if isinstance(front_end, Replier) and front_end.answers else None
 
 
 class _AttendingDocuments:

@@ -66,6 +66,7 @@ class HostedSessions:
             list_sessions=self._list,
             attach=self._attach,
             answer=self._answer,
+            reply=self._reply,
             cancel=self._cancel,
             steer=self._steer,
             start=self._start,
@@ -99,6 +100,12 @@ class HostedSessions:
             for hosted in self._sessions.values()
         ):
             raise ControlError(f"approval {approval} is not open", code="control_not_found")
+
+    async def _reply(self, question: str, text: str, by: str) -> None:
+        if not any(
+            hosted.session.questions.answer(question, text, by=by or "control") for hosted in self._sessions.values()
+        ):
+            raise ControlError(f"question {question} is not open", code="control_not_found")
 
     async def _cancel(self, turn: str) -> None:
         if not any(hosted.session.cancel(turn) for hosted in self._sessions.values()):
@@ -172,6 +179,7 @@ def _info(hosted: HostedSession) -> SessionInfo:
         project=hosted.project,
         turns=tuple(_turn_info(handle) for handle in session.turns[-_LATEST_TURNS:]),
         approvals=tuple(session.approvals.pending()),
+        questions=tuple(session.questions.pending()),
     )
 
 

@@ -25,6 +25,7 @@ from agent_core.hosting.stored import kept_changes
 from agent_core.runtime.embedded import Embedded
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.options import TurnOptions
+from agent_core.turns.question import Question
 from agent_core.turns.views import Place, Said, Steered, TurnView
 
 log = logging.getLogger(__name__)
@@ -119,6 +120,13 @@ class LocalHost:
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return self._hosted is not None and self._hosted.session.approvals.answer(approval_id, decision, by=by)
 
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(self._hosted.session.questions.pending()) if self._hosted is not None else ()
+
+    async def reply(self, question_id: str, text: str, *, by: str) -> bool:
+        return self._hosted is not None and self._hosted.session.questions.answer(question_id, text, by=by)
+
     async def changes(self, turn_id: str) -> Changes:
         latest = self._audience.turns.latest
         if self._hosted is not None and latest is not None and latest.turn_id == turn_id:
@@ -198,6 +206,7 @@ class LocalHost:
                 documents=audience.documents if audience.edits else None,
                 diagnostics=audience if audience.edits else None,
                 service=self._service,
+                replier=audience,
                 rules=self._rules,
             )
         )

@@ -49,6 +49,7 @@ class ManagedSession:
             model=self._at.model,
             turns=tuple(self._audience.turns),
             approvals=self._at.approvals,
+            questions=self._at.questions,
         )
 
     def turn(self, turn_id: str) -> TurnView | None:
@@ -90,6 +91,9 @@ class ManagedSession:
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return await self._at.answer(approval_id, decision, by=by)
+
+    async def reply(self, question_id: str, text: str, *, by: str) -> bool:
+        return await self._at.reply(question_id, text, by=by)
 
     async def changes(self, turn_id: str) -> Changes:
         return await self._at.changes(turn_id)

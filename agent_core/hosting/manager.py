@@ -207,6 +207,13 @@ class SessionManager:
                 return await _answered(host, approval_id, decision, by)
         return False
 
+    async def reply(self, question_id: str, text: str, *, by: str) -> bool:
+        """Answer what the model asks, in a session of this process; False if nobody knows it. Raises ControlError."""
+        for session in tuple(self._sessions.values()):
+            if await session.reply(question_id, text, by=by):
+                return True
+        return False
+
     @property
     def busy(self) -> bool:
         """Whether a turn runs or waits here."""
@@ -265,5 +272,6 @@ def _stored(entry: Entry, info: SessionInfo | None) -> SessionView:
         model=entry.model,
         turns=tuple(turns_of(info)) if info is not None else (),
         approvals=info.approvals if info is not None else (),
+        questions=info.questions if info is not None else (),
         roots=entry.roots,
     )

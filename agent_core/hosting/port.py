@@ -102,6 +102,9 @@ class SessionHost(Protocol):
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         """False: it is not one of this session's, or not open any more."""
 
+    async def reply(self, question_id: str, text: str, *, by: str) -> bool:
+        """Answer what the model asks. False: it is not one of this session's, or not open any more."""
+
     async def changes(self, turn_id: str) -> Changes:
         """What the turn came to in files so far, from the checkpoints where it is not the latest here."""
 

@@ -14,6 +14,7 @@ import msgspec
 from agent_core.agent.approvals.grants import Grants
 from agent_core.agent.approvals.pending import PendingApprovals
 from agent_core.agent.approvals.policy import Approver, Policy, nobody
+from agent_core.agent.approvals.questions import PendingQuestions
 from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.checkpoints.store import Store
 from agent_core.agent.context.compaction import Compactor
@@ -55,6 +56,7 @@ from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Documents, Workspace
 from agent_core.turns.events import Notice, Observer, SessionOpened, nobody_looks
+from agent_core.turns.question import Replier
 from agent_core.variables import variables
 
 NO_SANDBOX = "no sandbox holds here: commands can do what you can do, and nothing asks"
@@ -107,12 +109,13 @@ async def host_session(
     diagnostics: DiagnosticSource | None = None,
     service: Callable[[], Awaitable[Embedded]] | None = None,
     rules: KeptRules | None = None,
+    replier: Replier | None = None,
 ) -> AsyncIterator[Hosted]:
     """Yield a session that is open; whatever was started for it is gone at the end.
 
     `documents` and `diagnostics` are those of an editor. `service` gives an embedded service that others use as well,
     and is asked where the settings want one; None: the session starts its own. `rules` are those of a session that is
-    opened anew; None: it begins.
+    opened anew; None: it begins. `replier` is asked what the model asks; None: it can ask nothing.
 
     Raises UsageError and ConfigError before anything starts, ServiceUnreachable if the embedded service does not start.
     """
@@ -207,6 +210,7 @@ async def host_session(
                     remote=options.remote_approvals,
                     timeout_s=settings.approval_timeout_s,
                 ),
+                questions=PendingQuestions(replier, name=options.client, timeout_s=settings.approval_timeout_s),
                 model_name=endpoint.model,
                 instructions=prompt,
                 roots=roots,

@@ -6,7 +6,7 @@ A tool gets decoded arguments and a context, and returns a `ToolResult`. It neve
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -48,10 +48,12 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolContext(msgspec.Struct, kw_only=True):
-    """What one tool run may use. `progress` takes a line for a person while the tool runs; it never blocks."""
+    """What one tool run may use. `progress` takes a line for a person while the tool runs; it never blocks. `ask` puts
+    a question with options to the user and waits; its answer None: nobody gave one. None: nobody can be asked."""
 
     tool_call: str
     progress: Callable[[str], None] = lambda line: None
+    ask: Callable[[str, tuple[str, ...]], Awaitable[str | None]] | None = None
 
 
 class Tool(Protocol):

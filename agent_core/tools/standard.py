@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agent_core.errors import ToolError
+from agent_core.tools.ask import AskTool
 from agent_core.tools.checks.checks import ChecksTool
 from agent_core.tools.commands.environment import PYTHON_VARIABLE, command_environment, find_interpreter
 from agent_core.tools.commands.handles import Handles, ProcessTool
@@ -63,7 +64,7 @@ def standard_toolbox(
     ]
     if workspace.documents is not None:
         tools.append(OpenDocumentsTool(workspace, workspace.documents))
-    tools.append(PlanTool())
+    tools += [PlanTool(), AskTool()]
     closing: list[Closing] = [*([handles] if handles is not None else []), processes, own]
     confine = None
     if sandbox is not None:

@@ -22,6 +22,7 @@ MAX_WIRE_BYTES = 4096
 READING: frozenset[Kind] = frozenset({"read", "note", "mcp_read"})
 """Kinds of tools that change nothing."""
 
+ASK = "ask"
 APPLY_PATCH = "apply_patch"
 """The tool `patch` as some models are trained on it: the patch itself is the input, and no JSON."""
 
@@ -120,6 +121,8 @@ class Toolbox:
         """Whether a tool is among those that are shown; what is not is not run either. An unknown one is, so that its
         call is answered with what there is."""
         spec = self._tools[name].spec if name in self._tools else None
+        if spec is not None and name == ASK and not offer.asks:
+            return False
         if spec is None or not offer.reading_only or spec.kind in READING:
             return True
         return spec.kind == "command" and self._confine is not None and name != "process"

@@ -177,6 +177,27 @@ class ApprovalEnded(TurnEvent, frozen=True, kw_only=True, tag="approval.resolved
     by: str = ""
 
 
+class QuestionAsked(TurnEvent, frozen=True, kw_only=True, tag="question"):
+    """The model asks and waits for an answer. `options` are answers to choose from; any text is one."""
+
+    session_id: str
+    turn_id: str
+    question_id: str
+    question: str
+    options: tuple[str, ...] = ()
+
+
+class QuestionEnded(TurnEvent, frozen=True, kw_only=True, tag="question.answered"):
+    """`answer` empty: there was none. `by` is the name of the front end that answered, `timeout`, or empty where nobody
+    did."""
+
+    session_id: str
+    turn_id: str
+    question_id: str
+    answer: str = ""
+    by: str = ""
+
+
 class InputTaken(TurnEvent, frozen=True, kw_only=True, tag="input"):
     """Something was said to a turn, and its one fate: steered into it, queued for the next one, or refused."""
 
@@ -240,6 +261,8 @@ AnyTurnEvent = (
     | Plan
     | ApprovalAsked
     | ApprovalEnded
+    | QuestionAsked
+    | QuestionEnded
     | InputTaken
     | Notice
     | TurnUndone

@@ -9,6 +9,7 @@ import msgspec
 from agent_core.turns.approval import Approval
 from agent_core.turns.events import TurnStatus
 from agent_core.turns.options import PLAIN, TurnOptions
+from agent_core.turns.question import Question
 
 Place = Literal["live", "attached", "elsewhere", "stored"]
 """Where a session is hosted: by this process, by another one that this process is attached to, by another one, or by
@@ -34,8 +35,8 @@ class TurnView(msgspec.Struct, kw_only=True):
 
 
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
-    """A session as of now. `turns` and `approvals` are oldest first, and known only while it is hosted; `created` is
-    RFC 3339; `roots` are its folders, empty where they are not known."""
+    """A session as of now. `turns`, `approvals` and `questions` are oldest first, and known only while it is hosted;
+    `created` is RFC 3339; `roots` are its folders, empty where they are not known."""
 
     session_id: str
     place: Place
@@ -44,6 +45,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     turns: tuple[TurnView, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
     roots: tuple[str, ...] = ()
 
 

@@ -121,6 +121,8 @@ def _message(event: up.TurnEvent) -> str:
             return line[:_SHOWN]
         case up.ToolEnded(name=name, summary=summary):
             return f"{name}: {summary}"[:_SHOWN]
+        case up.QuestionAsked(question=question):
+            return f"asks you: {question}"[:_SHOWN]
         case up.ApprovalAsked(approval=approval):
             return f"waits for approval: {approval.subject}"[:_SHOWN]
     return ""

@@ -18,6 +18,8 @@ from agent_core.turns.events import (
     InputTaken,
     Notice,
     Plan,
+    QuestionAsked,
+    QuestionEnded,
     ReasoningDelta,
     ReasoningDone,
     SessionOpened,
@@ -142,6 +144,8 @@ AnyEvent = (
     | Plan
     | ApprovalAsked
     | ApprovalEnded
+    | QuestionAsked
+    | QuestionEnded
     | Notice
     | SessionHosting
     | TurnDiff

@@ -16,6 +16,7 @@ from agent_core.config import Effort
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import TurnStatus
 from agent_core.turns.options import Mode
+from agent_core.turns.question import Question
 from lsp_server.protocol.events import AnyEvent, Shape, Status
 
 VERSION = 1
@@ -88,6 +89,11 @@ class ApprovalAnswer(Shape):
     decision: Decision
 
 
+class QuestionAnswer(Shape):
+    question_id: str
+    answer: str
+
+
 class ModelSelect(Shape):
     """Without `model`: only say which there are. `sessionId`: of that session too, from its next turn on."""
 
@@ -134,6 +140,7 @@ class Session(Shape):
     model: str = ""
     turns: tuple[Turn, ...] = ()
     approvals: tuple[Approval, ...] = ()
+    questions: tuple[Question, ...] = ()
 
 
 class SessionList(Shape):
@@ -261,13 +268,15 @@ class ClientFeatures(Shape):
     """What a client announces in its `capabilities.experimental.loopline`.
 
     `saveDocuments`: answers that request. `approvals`: asks its user by itself, so `window/showMessageRequest` is not
-    used. `answers`: shows the model's words itself, so no document is opened for them. `events`: false to get none.
-    `userSettings`: what it hands over as settings is its user's own word, a folder's left out; of a client that does
-    not say so only what a folder may say counts.
+    used. `questions`: shows what the model asks, and answers by command; else it can't ask. `answers`: shows the
+    model's words itself, so no document is opened for them. `events`: false to get none. `userSettings`: what it hands
+    over as settings is its user's own word, a folder's left out; of a client that does not say so only what a folder
+    may say counts.
     """
 
     save_documents: bool = False
     approvals: bool = False
+    questions: bool = False
     answers: bool = False
     events: bool = True
     user_settings: bool = False
@@ -298,6 +307,7 @@ COMMANDS: tuple[Method, ...] = (
     Method(name="loopline.session.list", params=Nothing, result=SessionList),
     Method(name="loopline.session.resume", params=SessionId, result=Session),
     Method(name="loopline.approval.answer", params=ApprovalAnswer),
+    Method(name="loopline.question.answer", params=QuestionAnswer),
     Method(name="loopline.model.select", params=ModelSelect, result=Models),
     Method(name="loopline.dashboard.open", params=Nothing, result=Dashboard),
     Method(name="loopline.trust", params=Trust, result=Trusted),

@@ -34,6 +34,7 @@ class HandHost:
         self.session, self.turn, self.approval = session, turn, approval
         self.title, self.subject = "fix date parsing", "rm -rf build"
         self.answers: list[tuple[str, Decision]] = []
+        self.replies: list[tuple[str, str]] = []
         self.cancelled: list[str] = []
         self.steered: list[tuple[str, str]] = []
         self.started: list[tuple[str, str, str | None]] = []
@@ -47,6 +48,7 @@ class HandHost:
             list_sessions=self.list_sessions,
             attach=self.attach,
             answer=self.answer,
+            reply=self.reply,
             cancel=self.cancel,
             steer=self.steer,
             start=self.start,
@@ -79,6 +81,9 @@ class HandHost:
             self.left.set()
 
         return detach
+
+    async def reply(self, question: str, text: str, by: str) -> None:
+        self.replies.append((question, text))
 
     async def answer(self, approval: str, decision: Decision, by: str) -> None:
         if approval != self.approval:

@@ -89,14 +89,15 @@ export interface Category {
 
 /**
  * What a client announces in its `capabilities.experimental.loopline`. `saveDocuments`: answers that request.
- * `approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `answers`: shows the model's words
- * itself, so no document is opened for them. `events`: false to get none. `userSettings`: what it hands over as
- * settings is its user's own word, a folder's left out; of a client that does not say so only what a folder may say
- * counts.
+ * `approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `questions`: shows what the model
+ * asks, and answers by command; else it can't ask. `answers`: shows the model's words itself, so no document is opened
+ * for them. `events`: false to get none. `userSettings`: what it hands over as settings is its user's own word, a
+ * folder's left out; of a client that does not say so only what a folder may say counts.
  */
 export interface ClientFeatures {
   saveDocuments?: boolean;
   approvals?: boolean;
+  questions?: boolean;
   answers?: boolean;
   events?: boolean;
   userSettings?: boolean;
@@ -209,6 +210,47 @@ export interface Position {
   character: number;
 }
 
+/**
+ * An open question, as every front end and the control socket carry it. `options` are answers to choose from; any
+ * other text is an answer as well. `opened`: since when, RFC 3339.
+ */
+export interface Question {
+  questionId: string;
+  sessionId: string;
+  turnId: string;
+  question: string;
+  options?: readonly string[];
+  opened?: string;
+}
+
+export interface QuestionAnswer {
+  questionId: string;
+  answer: string;
+}
+
+/** The model asks and waits for an answer. `options` are answers to choose from; any text is one. */
+export interface QuestionAsked {
+  type: "question";
+  sessionId: string;
+  turnId: string;
+  questionId: string;
+  question: string;
+  options?: readonly string[];
+}
+
+/**
+ * `answer` empty: there was none. `by` is the name of the front end that answered, `timeout`, or empty where nobody
+ * did.
+ */
+export interface QuestionEnded {
+  type: "question.answered";
+  sessionId: string;
+  turnId: string;
+  questionId: string;
+  answer?: string;
+  by?: string;
+}
+
 export interface Range {
   start: Position;
   end: Position;
@@ -254,6 +296,7 @@ export interface Session {
   model?: string;
   turns?: readonly Turn[];
   approvals?: readonly Approval[];
+  questions?: readonly Question[];
 }
 
 /** Where the session runs, as seen from here. */
@@ -534,6 +577,8 @@ export type AnyEvent =
   | InputTaken
   | Notice
   | Plan
+  | QuestionAsked
+  | QuestionEnded
   | ReasoningDelta
   | ReasoningDone
   | SessionHosting
@@ -560,6 +605,7 @@ export interface Commands {
   "loopline.session.list": { params: Nothing; result: SessionList };
   "loopline.session.resume": { params: SessionId; result: Session };
   "loopline.approval.answer": { params: ApprovalAnswer; result: null };
+  "loopline.question.answer": { params: QuestionAnswer; result: null };
   "loopline.model.select": { params: ModelSelect; result: Models };
   "loopline.dashboard.open": { params: Nothing; result: Dashboard };
   "loopline.trust": { params: Trust; result: Trusted };

@@ -62,6 +62,16 @@ test('reasoning grows, is done with its time, and what was void is gone', () => 
   assert.deepEqual(items(late, 'thought').map((item) => item.kind === 'thought' && [item.text, item.done]), [['all of it', true], ['half', true]]);
 });
 
+test('a question waits, is answered once, and is void when its turn ends', () => {
+  const asked: AppEvent = { type: 'question', ...S, questionId: 'q', question: 'Which?', options: ['a', 'b'] };
+  const answers = (app: AppState): unknown[] => items(app, 'question').map((item) => item.kind === 'question' && item.answer);
+  assert.deepEqual(answers(fold(BEGAN, asked, asked)), [undefined]);
+  assert.deepEqual(answers(fold(BEGAN, asked, { type: 'question.answered', ...S, questionId: 'q', answer: 'b' }, ENDED)), ['b']);
+  assert.deepEqual(answers(fold(BEGAN, asked, ENDED)), ['']);
+  const planned = fold(BEGAN, { ...ENDED, mode: 'plan' });
+  assert.ok(items(planned, 'end').some((item) => item.kind === 'end' && item.plan === true));
+});
+
 test('the task may be known before or after the turn starts, and is shown once', () => {
   for (const order of [[ASKED, BEGAN], [BEGAN, ASKED]]) {
     const [user, more] = items(fold(...order), 'user');

@@ -41,6 +41,33 @@ def options(model: Puppet) -> Json:
     return {"baseUrl": model.base_url, "model": "puppet"}
 
 
+ASK = steps({"call": "ask", "args": {"question": "Which?", "options": ["tabs", "spaces"]}}, {"text": "end"})
+
+
+async def test_what_the_model_asks_is_shown_by_the_plugin_and_answered_by_command(
+    tmp_path: Path, model: Puppet, root: Path, options: Json
+) -> None:
+    async with stdio(puppet_env(tmp_path, model)) as client:
+        await client.initialize(root, options=options, experimental={"questions": True})
+        turn = await client.command("loopline.turn.start", {"task": ASK})
+        asked = await client.event("question", turnId=turn["turnId"])
+        assert (asked["question"], asked["options"]) == ("Which?", ["tabs", "spaces"])
+        (listed,) = (await client.command("loopline.session.list", {}))["sessions"]
+        assert listed["questions"][0]["questionId"] == asked["questionId"]
+        answer = {"questionId": asked["questionId"], "answer": "tabs"}
+        await client.command("loopline.question.answer", answer)
+        assert (await client.event("question.answered", questionId=asked["questionId"]))["by"] == "lsp"
+        assert (await client.event("tool.finished", turnId=turn["turnId"]))["summary"] == "tabs"
+        await client.command("loopline.question.answer", answer)  # answered twice is harmless
+        with pytest.raises(RpcError):
+            await client.command("loopline.question.answer", {"questionId": "ques_x", "answer": "y"})
+
+
+async def test_an_editor_that_shows_no_questions_is_asked_none(client: LspClient) -> None:
+    await client.turn(ASK)
+    assert (await client.event("tool.finished"))["status"] == "denied"
+
+
 @pytest.mark.parametrize(("title", "ran"), [("Allow", True), ("Deny", False), (None, False)])
 async def test_the_dialog_decides_and_dismissing_denies(
     client: LspClient, root: Path, title: str | None, ran: bool

@@ -105,13 +105,14 @@ def _request(model: str, folder: Path) -> dict[str, Any]:
     shaping = Shaping(
         model=model, instructions="", items=Items(), toolbox=toolbox, options={}, book=book, effort="high", summary=True
     )  # fmt: skip
-    request = shaping.request()
+    plain, plan = TurnOptions(), TurnOptions(mode="plan")
+    request = shaping.request(plain, shaping.offer(plain))
     tools = [(tool["type"], tool["name"]) for tool in json.loads(request.tools)]
     known = book.of(model)
     return {
         "options": dict(request.options),
         "edits_by": next(f"{kind} {name}" for kind, name in tools if "patch" in name),
-        "plan_mode": [tool["name"] for tool in json.loads(shaping.request(TurnOptions(mode="plan")).tools)],
+        "plan_mode": [tool["name"] for tool in json.loads(shaping.request(plan, shaping.offer(plan)).tools)],
         "compacts_at": known.compact_at(160_000),
         "images": known.images,
         "priced": LIST_PRICES.knows(plain_name(model)),

@@ -59,7 +59,7 @@ def test_kinds_say_what_needs_approval(bench: Bench) -> None:
     kinds = {spec.name: bench.box.kind(spec.name) for spec in bench.box.specs}
     assert kinds == {
         "list": "read", "read": "read", "search": "read", "diagnostics": "read", "edit": "edit", "patch": "edit",
-        "shell": "command", "checks": "command", "plan": "note",
+        "shell": "command", "checks": "command", "plan": "note", "ask": "note",
     }  # fmt: skip
     assert bench.box.kind("other") is None
 

@@ -68,6 +68,23 @@ M.LIST = {
     end,
   },
   {
+    name = "plan",
+    args = "{task}",
+    words = "Start a turn that changes nothing and answers with a plan; without a task, carry the plan out.",
+    run = function(link, call)
+      local planned = vim.trim(call.words or "") ~= ""
+      local task = planned and call.words or "Carry out the plan."
+      require("loopline.turns").start(link, { task = task, mode = planned and "plan" or "act" })
+    end,
+  },
+  {
+    name = "answer",
+    words = "Answer what the model asks.",
+    run = function(link)
+      require("loopline.questions").consider(link, true)
+    end,
+  },
+  {
     name = "compose",
     words = "Write to the agent; with a range, about those lines. While a turn runs it adds to it.",
     run = function(link, call)

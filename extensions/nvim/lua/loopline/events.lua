@@ -157,6 +157,21 @@ ON["diff"] = function(_, session, event)
   state.touch(session, turn.diff)
 end
 
+ON["question"] = function(store, session, event)
+  local item = state.add(session, { kind = "question", turn = event.turnId, question = event.question })
+  item.question_id, item.options = event.questionId, event.options or {}
+  store.questions[event.questionId] = item
+end
+
+ON["question.answered"] = function(store, session, event)
+  local item = store.questions[event.questionId]
+  store.questions[event.questionId] = nil
+  if item then
+    item.answer = event.answer or ""
+    state.touch(session, item)
+  end
+end
+
 ON["approval.opened"] = function(store, session, event)
   state.open_approval(store, session, event.approval)
 end

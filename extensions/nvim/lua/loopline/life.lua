@@ -164,7 +164,7 @@ function M.config()
     root_dir = root_dir,
     capabilities = {
       experimental = {
-        loopline = { saveDocuments = true, approvals = true, answers = true, userSettings = true },
+        loopline = { saveDocuments = true, approvals = true, questions = true, answers = true, userSettings = true },
       },
     },
     before_init = before_init,

@@ -77,12 +77,13 @@
 
 ---@class loopline.ClientFeatures
 ---What a client announces in its `capabilities.experimental.loopline`. `saveDocuments`: answers that request.
----`approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `answers`: shows the model's words
----itself, so no document is opened for them. `events`: false to get none. `userSettings`: what it hands over as
----settings is its user's own word, a folder's left out; of a client that does not say so only what a folder may say
----counts.
+---`approvals`: asks its user by itself, so `window/showMessageRequest` is not used. `questions`: shows what the model
+---asks, and answers by command; else it can't ask. `answers`: shows the model's words itself, so no document is opened
+---for them. `events`: false to get none. `userSettings`: what it hands over as settings is its user's own word, a
+---folder's left out; of a client that does not say so only what a folder may say counts.
 ---@field saveDocuments? boolean
 ---@field approvals? boolean
+---@field questions? boolean
 ---@field answers? boolean
 ---@field events? boolean
 ---@field userSettings? boolean
@@ -175,6 +176,39 @@
 ---@field line integer
 ---@field character integer
 
+---@class loopline.Question
+---An open question, as every front end and the control socket carry it. `options` are answers to choose from; any
+---other text is an answer as well. `opened`: since when, RFC 3339.
+---@field questionId string
+---@field sessionId string
+---@field turnId string
+---@field question string
+---@field options? string[]
+---@field opened? string
+
+---@class loopline.QuestionAnswer
+---@field questionId string
+---@field answer string
+
+---@class loopline.QuestionAsked
+---The model asks and waits for an answer. `options` are answers to choose from; any text is one.
+---@field type "question"
+---@field sessionId string
+---@field turnId string
+---@field questionId string
+---@field question string
+---@field options? string[]
+
+---@class loopline.QuestionEnded
+---`answer` empty: there was none. `by` is the name of the front end that answered, `timeout`, or empty where nobody
+---did.
+---@field type "question.answered"
+---@field sessionId string
+---@field turnId string
+---@field questionId string
+---@field answer? string
+---@field by? string
+
 ---@class loopline.Range
 ---@field start loopline.Position
 ---@field end loopline.Position
@@ -211,6 +245,7 @@
 ---@field model? string
 ---@field turns? loopline.Turn[]
 ---@field approvals? loopline.Approval[]
+---@field questions? loopline.Question[]
 
 ---@class loopline.SessionHosting
 ---Where the session runs, as seen from here.
@@ -443,6 +478,8 @@
 ---| loopline.InputTaken
 ---| loopline.Notice
 ---| loopline.Plan
+---| loopline.QuestionAsked
+---| loopline.QuestionEnded
 ---| loopline.ReasoningDelta
 ---| loopline.ReasoningDone
 ---| loopline.SessionHosting
@@ -472,6 +509,7 @@ return {
     ["loopline.session.list"] = true, -- loopline.Nothing -> loopline.SessionList
     ["loopline.session.resume"] = true, -- loopline.SessionId -> loopline.Session
     ["loopline.approval.answer"] = true, -- loopline.ApprovalAnswer -> nil
+    ["loopline.question.answer"] = true, -- loopline.QuestionAnswer -> nil
     ["loopline.model.select"] = true, -- loopline.ModelSelect -> loopline.Models
     ["loopline.dashboard.open"] = true, -- loopline.Nothing -> loopline.Dashboard
     ["loopline.trust"] = true, -- loopline.Trust -> loopline.Trusted

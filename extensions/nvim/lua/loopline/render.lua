@@ -237,6 +237,17 @@ OF.approval = function(out, item, width)
   end
 end
 
+OF.question = function(out, item)
+  local waits = item.answer == nil
+  out:add((waits and "◆ asks you: " or "◆ asked: ") .. text.one_line(item.question or "", 300), "LooplineApproval")
+  for _, option in ipairs(waits and item.options or {}) do
+    out:add("  · " .. text.one_line(option, 200), "LooplineQuiet")
+  end
+  if not waits then
+    out:add("  " .. (item.answer == "" and "no answer" or text.one_line(item.answer, 300)), "LooplineQuiet")
+  end
+end
+
 OF.diff = function(out, item)
   local added, removed, files = 0, 0, item.files or {}
   for _, file in ipairs(files) do

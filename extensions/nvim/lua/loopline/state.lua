@@ -5,9 +5,13 @@
 
 local M = {}
 
+---@alias loopline.ItemKind
+---| "turn"|"user"|"text"|"thought"|"tool"|"plan"|"notice"|"approval"
+---| "question"|"diff"|"calls"|"end"|"undone"|"more"
+
 ---@class loopline.Item
 ---@field id integer Its place in `session.items`.
----@field kind "turn"|"user"|"text"|"thought"|"tool"|"plan"|"notice"|"approval"|"diff"|"calls"|"end"|"undone"|"more"
+---@field kind loopline.ItemKind
 ---@field turn? string
 ---@field text? string
 ---@field title? string
@@ -27,6 +31,10 @@ local M = {}
 ---@field duration_ms? number
 ---@field approval? loopline.Approval
 ---@field decision? string
+---@field question? string What the model asks.
+---@field question_id? string
+---@field options? string[]
+---@field answer? string nil: it waits.
 ---@field fate? string
 ---@field restored? string[]
 ---@field conflicts? string[]
@@ -64,6 +72,7 @@ local M = {}
 ---@field sessions table<string, loopline.SessionState>
 ---@field current? string The session on show.
 ---@field approvals loopline.Approval[] Open ones, oldest first.
+---@field questions table<string, loopline.Item> Open ones of the model, by id.
 ---@field status table<string, loopline.Category>
 ---@field seq integer
 ---@field asked table<string, string> What this editor asked for, by turn.
@@ -71,7 +80,7 @@ local M = {}
 
 ---@return loopline.Store
 function M.new()
-  return { sessions = {}, approvals = {}, status = {}, seq = 0, asked = {}, held = {} }
+  return { sessions = {}, approvals = {}, questions = {}, status = {}, seq = 0, asked = {}, held = {} }
 end
 
 ---@param store loopline.Store

@@ -31,10 +31,10 @@ export class Actions {
     }
   }
 
-  async start(task: string, place: Place | null): Promise<boolean> {
+  async start(task: string, place: Place | null, mode: 'act' | 'plan' = 'act'): Promise<boolean> {
     const sessionId = this.store.app.current;
     const where = place === null ? {} : { textDocument: { uri: place.uri }, range: place.range };
-    const begun = await this.ask('loopline.turn.start', { task, ...where, ...(sessionId === null ? {} : { sessionId }) });
+    const begun = await this.ask('loopline.turn.start', { task, mode, ...where, ...(sessionId === null ? {} : { sessionId }) });
     if (begun === undefined) return false;
     this.began(begun, task);
     return true;
@@ -69,6 +69,10 @@ export class Actions {
 
   async answer(approvalId: string, decision: 'allow' | 'always' | 'deny'): Promise<void> {
     await this.ask('loopline.approval.answer', { approvalId, decision });
+  }
+
+  async reply(questionId: string, answer: string): Promise<void> {
+    await this.ask('loopline.question.answer', { questionId, answer });
   }
 
   /** Refreshes the list of sessions; what it holds. */

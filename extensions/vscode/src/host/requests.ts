@@ -9,6 +9,8 @@ import type { SelectionContext } from './context';
 import { taskOf } from './task';
 import type { Store } from './store';
 
+const CARRY_OUT = 'Carry out the plan.';
+
 export interface Review {
   open(uri: string | null): Promise<void>;
   decide(action: 'accept' | 'reject', uri: string | null, hunk: number | null): Promise<void>;
@@ -38,6 +40,12 @@ export async function serve(message: ToHost, around: Around): Promise<void> {
       return;
     case 'answer':
       await actions.answer(message.approvalId, message.decision);
+      return;
+    case 'reply':
+      await actions.reply(message.questionId, message.answer);
+      return;
+    case 'carry out':
+      await actions.start(CARRY_OUT, null);
       return;
     case 'output':
       await actions.output(message.sessionId, message.toolCallId);
@@ -79,7 +87,7 @@ async function send(message: Extract<ToHost, { type: 'send' }>, around: Around):
   const running = store.running;
   const sent = message.how === 'steer' && running !== undefined
     ? await actions.steer(running.turnId, task)
-    : await actions.start(task, message.selection ? selection.place : null);
+    : await actions.start(task, message.selection ? selection.place : null, message.how === 'plan' ? 'plan' : 'act');
   if (!sent) around.view().post({ type: 'insert', text: message.text });
 }
 

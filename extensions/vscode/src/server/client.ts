@@ -32,7 +32,7 @@ class QuietClient extends LanguageClient {
 }
 
 const FEATURES: ClientFeatures = {
-  saveDocuments: true, approvals: true, answers: true, userSettings: true,
+  saveDocuments: true, approvals: true, questions: true, answers: true, userSettings: true,
 };
 
 export class Client {

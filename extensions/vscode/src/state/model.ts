@@ -55,6 +55,16 @@ export interface ApprovalItem extends Common {
   decision?: string;
 }
 
+/** The model waits for an answer. */
+export interface QuestionItem extends Common {
+  kind: 'question';
+  questionId: string;
+  question: string;
+  options: readonly string[];
+  /** undefined: it waits; '': there was none. */
+  answer?: string;
+}
+
 export interface NoticeItem extends Common {
   kind: 'notice';
   severity: 'info' | 'warning' | 'error';
@@ -66,9 +76,11 @@ export interface EndItem extends Common {
   status: TurnStatus;
   /** undefined: the turn ended before this window came, so what it changed is not known here. */
   durationMs?: number;
+  /** The answer is a plan, and nothing was changed. */
+  plan?: boolean;
 }
 
-export type Item = UserItem | TextItem | ThoughtItem | ToolItem | ApprovalItem | NoticeItem | EndItem;
+export type Item = UserItem | TextItem | ThoughtItem | ToolItem | ApprovalItem | QuestionItem | NoticeItem | EndItem;
 
 export interface TurnState {
   turnId: string;

@@ -2,7 +2,7 @@
  * Folds events into the state. The host and the page run the same code: the page starts from the host's state and is
  * then sent the events. States are changed in place, so that one event costs the same in a long session as in a new one.
  */
-import type { AnyEvent, Call, Entry, Session } from '../protocol';
+import type { AnyEvent, Call, Entry, Question, Session } from '../protocol';
 import { emptySession } from './model';
 import type { AppEvent, AppState, Change, Item, SessionState, ToolItem, TurnState } from './model';
 
@@ -92,7 +92,7 @@ function inSession(session: SessionState, event: SessionEvent): Change {
       return { sessionId: session.sessionId, items: [], all: true };
     }
     case 'turn.finished':
-      return endTurn(session, event.turnId, event.status, event.text, event.durationMs);
+      return endTurn(session, event.turnId, event.status, event.text, event.durationMs, event.mode === 'plan');
     case 'turn.undone': {
       const { restored, conflicts, undoId } = event;
       turnOf(session, event.turnId).undone = { restored, conflicts, ...(undoId === undefined ? {} : { undoId }) };
@@ -170,6 +170,14 @@ function inSession(session: SessionState, event: SessionEvent): Change {
       item.decision = event.decision;
       return touched(session, item.key);
     }
+    case 'question':
+      return openQuestion(session, event);
+    case 'question.answered': {
+      const item = session.items.findLast((one) => one.kind === 'question' && one.questionId === event.questionId);
+      if (item?.kind !== 'question') return NOTHING;
+      item.answer = event.answer ?? '';
+      return touched(session, item.key);
+    }
     case 'call':
       noteCall(turnOf(session, event.turnId), event);
       return touched(session);
@@ -186,7 +194,7 @@ function noteCall(turn: TurnState, call: Call): void {
 }
 
 function endTurn(
-  session: SessionState, turnId: string, status: TurnState['status'], text: string, durationMs: number,
+  session: SessionState, turnId: string, status: TurnState['status'], text: string, durationMs: number, plan = false,
 ): Change {
   const turn = turnOf(session, turnId);
   turn.status = status;
@@ -194,6 +202,7 @@ function endTurn(
   for (const item of session.items) {
     if (item.turnId !== turnId) continue;
     if (item.kind === 'approval' && item.decision === undefined) item.decision = 'closed';
+    else if (item.kind === 'question' && item.answer === undefined) item.answer = '';
     else if (item.kind === 'tool' && item.status === 'running') item.status = 'cancelled';
     else if ((item.kind === 'text' || item.kind === 'thought') && !item.done) item.done = true;
     else if (item.kind !== 'user') continue;
@@ -210,7 +219,7 @@ function endTurn(
     changed.push(...change.items);
   }
   if (!session.items.some((item) => item.kind === 'end' && item.turnId === turnId)) {
-    changed.push(...add(session, { kind: 'end', turnId, status, durationMs }).items);
+    changed.push(...add(session, { kind: 'end', turnId, status, durationMs, ...(plan ? { plan } : {}) }).items);
   }
   return { sessionId: session.sessionId, items: changed, all: false };
 }
@@ -264,6 +273,12 @@ function openApproval(session: SessionState, approval: Extract<AnyEvent, { type:
   return add(session, { kind: 'approval', turnId: approval.turnId, approval });
 }
 
+function openQuestion(session: SessionState, asked: Pick<Question, 'turnId' | 'questionId' | 'question' | 'options'>): Change {
+  const { turnId, questionId, question } = asked;
+  if (session.items.some((item) => item.kind === 'question' && item.questionId === questionId)) return NOTHING;
+  return add(session, { kind: 'question', turnId, questionId, question, options: asked.options ?? [] });
+}
+
 /** What the server says of a session when it is opened: its turns, and what waits. */
 function takeSession(session: SessionState, said: Session): Change {
   session.model = said.model || session.model;
@@ -277,6 +292,7 @@ function takeSession(session: SessionState, said: Session): Change {
     if (told.status !== 'running' && told.status !== 'queued' && known) closeTurn(session, told.turnId, told.status);
   }
   for (const approval of said.approvals ?? []) openApproval(session, approval);
+  for (const question of said.questions ?? []) openQuestion(session, question);
   return { sessionId: session.sessionId, items: [], all: true };
 }
 

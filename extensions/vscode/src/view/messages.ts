@@ -28,10 +28,12 @@ export type ToPage =
 
 export type ToHost =
   | { type: 'ready' }
-  | { type: 'send'; text: string; mentions: readonly Mention[]; selection: boolean; how: 'start' | 'steer' | 'queue' }
+  | { type: 'send'; text: string; mentions: readonly Mention[]; selection: boolean; how: 'start' | 'plan' | 'steer' | 'queue' }
   | { type: 'cancel'; turnId: string }
   | { type: 'undo'; turnId: string }
   | { type: 'answer'; approvalId: string; decision: 'allow' | 'always' | 'deny' }
+  | { type: 'reply'; questionId: string; answer: string }
+  | { type: 'carry out' }
   | { type: 'output'; sessionId: string; toolCallId: string }
   | { type: 'older'; sessionId: string }
   | { type: 'mentions'; request: number; query: string }

@@ -85,7 +85,9 @@ export class Composer {
     this.drawnFor = now;
     const can = { disabled: !usable };
     if (running === undefined) {
-      fill(this.buttons, button('Send', () => this.submit('start'), { id: 'send', class: 'primary', 'data-id': 'send', title: 'Enter', ...can }));
+      fill(this.buttons,
+        button('Send', () => this.submit('start'), { id: 'send', class: 'primary', 'data-id': 'send', title: 'Enter', ...can }),
+        button('Plan', () => this.submit('plan'), { id: 'plan-first', 'data-id': 'plan-first', title: 'Change nothing, and answer with a plan', ...can }));
       return;
     }
     fill(this.buttons,

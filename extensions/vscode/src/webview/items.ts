@@ -1,5 +1,5 @@
 /** One element for each item of the transcript. */
-import type { ApprovalItem, EndItem, Item, SessionState, ThoughtItem, ToolItem, UserItem } from '../state/model';
+import type { ApprovalItem, EndItem, Item, QuestionItem, SessionState, ThoughtItem, ToolItem, UserItem } from '../state/model';
 import { showMs } from '../state/numbers';
 import { byWhom } from './changes';
 import { diffView } from './diff_view';
@@ -41,6 +41,9 @@ export function refreshItem(article: HTMLElement, item: Item, session: SessionSt
       return;
     case 'approval':
       fill(article, approval(item, page));
+      return;
+    case 'question':
+      fill(article, question(item, page));
       return;
     case 'notice':
       article.setAttribute('data-severity', item.severity);
@@ -162,6 +165,30 @@ function approval(item: ApprovalItem, page: Page): HTMLElement {
   return group;
 }
 
+/** Buttons for what there is to choose from, and a line for anything else. */
+function question(item: QuestionItem, page: Page): HTMLElement {
+  const waits = item.answer === undefined;
+  const group = h('div', {
+    class: 'approval question', role: 'group', 'aria-label': 'Question', 'data-question': item.questionId, 'data-decision': waits ? 'waiting' : 'answered',
+  }, h('p', {}, visible(item.question)));
+  if (!waits) {
+    group.append(h('p', { class: 'rule' }, item.answer === '' ? 'No answer' : visible(item.answer ?? '')));
+    return group;
+  }
+  const send = (answer: string): void => {
+    if (answer.trim() !== '') page.send({ type: 'reply', questionId: item.questionId, answer });
+  };
+  const own = h('input', {
+    type: 'text', class: 'own', 'aria-label': 'Your own answer', placeholder: 'waits for you', 'data-id': `own-${item.key}`,
+    onkeydown: (event) => {
+      if ((event as KeyboardEvent).key === 'Enter') send((event.target as HTMLInputElement).value);
+    },
+  });
+  group.append(h('div', { class: 'buttons' },
+    ...item.options.map((option, at) => button(visible(option), () => send(option), { 'data-id': `option-${at}-${item.key}` })), own));
+  return group;
+}
+
 function end(item: EndItem, session: SessionState, page: Page): HTMLElement[] {
   const turn = session.turns.findLast((one) => one.turnId === item.turnId);
   const sign = item.status === 'completed' ? '✓' : item.status === 'failed' ? '✗' : '◌';
@@ -175,7 +202,9 @@ function end(item: EndItem, session: SessionState, page: Page): HTMLElement[] {
     h('span', { class: 'change' }, change),
     h('span', { class: 'number' }, (item.durationMs ?? 0) > 0 ? showMs(item.durationMs) : ''),
     (files.length > 0 || item.durationMs === undefined) && turn?.undone === undefined && button('Undo', () => page.send({ type: 'undo', turnId: item.turnId }),
-      { class: 'quiet', 'data-id': `undo-${item.key}`, 'aria-label': 'Undo the changes of this turn' }));
+      { class: 'quiet', 'data-id': `undo-${item.key}`, 'aria-label': 'Undo the changes of this turn' }),
+    item.plan === true && item.status === 'completed' && session.items.at(-1) === item
+      && button('Carry it out', () => page.send({ type: 'carry out' }), { class: 'primary', 'data-id': `carry-${item.key}` }));
   const diff = files.length > 0 && h('details', { class: 'turn-diff' }, h('summary', { 'data-id': `diff-${item.key}` }, 'Diff of the turn'),
     ...files.flatMap((file) => [h('p', { class: 'detail' }, visible(file.path) + byWhom(file.by)), ...(file.diff === '' ? [] : [diffView(file.diff)])]));
   const parts: HTMLElement[] = diff === false ? [line] : [line, diff];

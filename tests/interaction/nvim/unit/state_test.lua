@@ -58,6 +58,16 @@ test("reasoning grows, and is done with its time", function()
   eq(#store.sessions.s.items, 4, "of thoughts that are kept from us nothing is shown")
 end)
 
+test("a question waits until it is answered", function()
+  local store = state.new()
+  told(store, event("turn.started", { title = "x" }))
+  told(store, event("question", { questionId = "q", question = "Which?", options = { "a", "b" } }))
+  local item = store.sessions.s.items[2]
+  eq({ item.kind, item.question, item.answer, store.questions.q == item }, { "question", "Which?", nil, true })
+  told(store, event("question.answered", { questionId = "q", answer = "b" }))
+  eq({ item.answer, store.questions.q }, { "b", nil })
+end)
+
 test("only what changed is dirty", function()
   local store = state.new()
   told(store, event("turn.started", { title = "x" }), event("text.delta", { text = "a" }))
