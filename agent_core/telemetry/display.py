@@ -64,6 +64,11 @@ def escaped_json(line: str) -> str:
     return _CONTROLS.sub(lambda match: _json_escape(match.group()), line)
 
 
+def escaped_json_bytes(data: bytes) -> bytes:
+    """`escaped_json` of a text of JSON in UTF-8."""
+    return data if data.isascii() and b"\x7f" not in data else escaped_json(data.decode("utf-8")).encode("utf-8")
+
+
 def _json_escape(char: str) -> str:
     if char in "\r\x1e":  # between values, never inside a string of JSON
         return char

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from agent_core.telemetry.display import escaped_json_bytes
 from agent_core.telemetry.events import Event
 from agent_core.telemetry.export.files import write_csv, write_ndjson
 from dashboard.hub.metrics import CONTENT_TYPE, exposition
@@ -88,7 +89,7 @@ async def events(request: Request, identity: ReadApi) -> Response:
         if found.bodies or left_s <= 0 or parts.stopping.is_set() or await request.is_disconnected():
             break
         await hub.writing.wait_written(written, min(left_s, 1.0))
-    body = b"".join(body + b"\n" for body in found.bodies)
+    body = b"".join(escaped_json_bytes(body) + b"\n" for body in found.bodies)
     return Response(body, headers={CURSOR_HEADER: cursor}, media_type="application/x-ndjson")
 
 

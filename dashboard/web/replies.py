@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
+from agent_core.telemetry.display import escaped_json_bytes
+
 
 class WebError(Exception):
     """A request that is not served. `code` is for programs, `message` for people."""
@@ -25,7 +27,7 @@ class SignInNeeded(WebError):
 
 
 def json_reply(data: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(data), status, headers, media_type="application/json")
+    return Response(escaped_json_bytes(msgspec.json.encode(data)), status, headers, media_type="application/json")
 
 
 def error_reply(error: WebError, extra: dict[str, Any] | None = None) -> Response:

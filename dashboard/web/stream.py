@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from agent_core.telemetry.display import escaped_json_bytes
 from dashboard.hub.frames import TotalsNow
 from dashboard.hub.people.auth import Identity
 from dashboard.web.access import ReadApi
@@ -151,7 +152,7 @@ class _Writer:
 def _event(name: str, data: bytes, cursor: str) -> bytes:
     """One event; data is JSON and so holds no line break."""
     head = f"id: {cursor}\nevent: {name}\n" if cursor else f"event: {name}\n"
-    return head.encode() + b"data: " + data + b"\n\n"
+    return head.encode() + b"data: " + escaped_json_bytes(data) + b"\n\n"
 
 
 async def _gone(receive: Receive) -> None:

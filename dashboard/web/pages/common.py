@@ -108,6 +108,7 @@ def environment(assets: Assets) -> Environment:
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent.parent / "templates"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -119,6 +120,11 @@ def environment(assets: Assets) -> Environment:
 
 def _combine(parameters: dict[str, str], others: dict[str, str]) -> dict[str, str]:
     return {**others, **parameters}
+
+
+def _shown(value: object) -> object:
+    """The one exit of what a page says: text of others is cleaned, whether or not its place asked for it."""
+    return fmt.clean(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _clock(at_ms: int) -> Markup:
