@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     app.command("config")(config)
     app.command("doctor")(doctor)
     app.command("export")(export)
+    app.command("import")(import_)
     app.command("trust")(trust)
     for name, group in (("auth", auth_app), ("hub", hub_app), ("sessions", sessions_app)):
         app.add_typer(group, name=name)
@@ -39,6 +40,16 @@ def doctor(json: Json = False) -> None:
     from agent_core.cli.doctor import run_doctor
 
     raise typer.Exit(run_doctor(json=json))
+
+
+def import_(
+    agent: Annotated[str, typer.Argument(metavar="codex|copilot|claude")],
+    path: Annotated[Path | None, typer.Argument(metavar="[PATH]", help="A log, or a folder of them.")] = None,
+) -> None:
+    """Read the session logs that another agent left on this machine: figures only, and only what is new."""
+    from agent_core.cli.others.importing import import_logs
+
+    import_logs(agent, path)
 
 
 def export(
@@ -106,6 +117,21 @@ def hub_leave() -> None:
     from agent_core.cli.telemetry import leave_hub
 
     leave_hub()
+
+
+@hub_app.command("setup")
+def hub_setup(
+    agent: Annotated[str, typer.Argument(metavar="codex|copilot|claude")],
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The hub. [default: the one that this machine has joined]")
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Write it, after asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --write: do not ask.")] = False,
+) -> None:
+    """Show what another agent needs in its configuration to send its figures to a hub."""
+    from agent_core.cli.others.setup import setup_agent
+
+    setup_agent(agent, url=url, write=write, yes=yes)
 
 
 @hub_app.command("status")

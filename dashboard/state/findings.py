@@ -42,6 +42,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     turn: str | None = None
     call: str | None = None
     connection: str | None = None
+    client: str | None = None
+    """Of its session, where that is known."""
 
 
 def findings_of(event: ev.Event, at_ns: int, before: Sequence[Finding]) -> Iterator[Finding]:

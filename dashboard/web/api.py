@@ -106,7 +106,7 @@ async def export(request: Request, identity: ExportApi) -> Response:
         raise WebError(HTTPStatus.TOO_MANY_REQUESTS, "too_many_exports", message, retry_after_s=10)
     span = time_range(request, hub.now_ns() // 10**9)
     since_us, until_us = span.since_s * 10**6, span.until_s * 10**6
-    asked = filters(request, ("agent", "project", "session", "model"))
+    asked = filters(request, ("agent", "client", "person", "project", "session", "model"))
 
     tellers = await hub.tellers(list(hub.roster.sources))
 

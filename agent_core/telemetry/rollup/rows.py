@@ -87,6 +87,11 @@ class CallRow(msgspec.Struct, kw_only=True):
         return self.status is None
 
     @property
+    def sent_bytes(self) -> int | None:
+        """Of its create frames; None of a call that was only reported."""
+        return None if self.origin == "reported" else self.bytes_up
+
+    @property
     def overhead_ms(self) -> float | None:
         """Call wall time that is not inference; None while the inference time is unknown, or if it can't be right."""
         if self.duration_ms is None or self.inference_ms is None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from dashboard.hub.people.names import person_of
 from dashboard.hub.sources.state import Member
 from dashboard.state import format as fmt
 from dashboard.state.findings import Finding
@@ -22,6 +23,9 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     turn: str
     agent: str
+    client: str
+    """What the agent calls itself, without its version."""
+    person: str
     title: str
     project: str
     model: str
@@ -53,6 +57,7 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
 class LiveError(msgspec.Struct, frozen=True, kw_only=True):
     team: str
     agent: str
+    client: str
     turn: str
     at_ms: int
     time: str
@@ -101,7 +106,9 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
         team=team,
         turn=line.turn,
         agent=fmt.one_line(agent, 64),
-        title=fmt.one_line(line.title, 80),
+        client=fmt.one_line((line.client or "").partition("/")[0] or fmt.UNKNOWN, 40),
+        person=fmt.one_line(person_of(agent), 64),
+        title=fmt.one_line(_title(line), 80),
         project=fmt.one_line(line.project or fmt.UNKNOWN, 80),
         model=_models(line.models),
         status=line.status or "running",
@@ -126,6 +133,12 @@ def row_of(line: TurnLine, team: str, agent: str, reuse: str | None) -> LiveRow:
     )
 
 
+def _title(line: TurnLine) -> str:
+    """The client's version stands on the turn's own page."""
+    client = line.client or ""
+    return line.title.replace(client, client.partition("/")[0], 1) if client and not line.project else line.title
+
+
 def _models(models: tuple[str, ...]) -> str:
     """The first model, and how many more."""
     if not models:
@@ -138,6 +151,7 @@ def error_of(finding: Finding, team: str, agent: str) -> LiveError:
     return LiveError(
         team=team,
         agent=fmt.one_line(agent, 64),
+        client=fmt.one_line((finding.client or "").partition("/")[0], 40),
         turn=finding.turn or "",
         at_ms=finding.at_ns // 1_000_000,
         time=fmt.date_and_time(finding.at_ns),

@@ -15,6 +15,7 @@ from agent_core.telemetry.events import CallCompleted, CallReported, Event, Sess
 from agent_core.telemetry.export.files import Wanted
 from dashboard.hub.core import Hub
 from dashboard.hub.live.rows import LiveRow, live_row, row_of
+from dashboard.hub.people.names import person_of
 from dashboard.hub.sources.registry import turn_events_of, whole_events
 from dashboard.hub.sources.state import Member
 from dashboard.hub.store.port import Store
@@ -118,19 +119,41 @@ def turn_events(store: Store, record: TurnRecord, believed: Collection[str]) -> 
 
 
 def export_filter(
-    hub: Hub, *, agent: str, project: str, session: str, model: str, team: str | None, since_us: int, until_us: int
+    hub: Hub,
+    *,
+    agent: str,
+    client: str,
+    person: str,
+    project: str,
+    session: str,
+    model: str,
+    team: str | None,
+    since_us: int,
+    until_us: int,
 ) -> Callable[[Event], bool]:
     """Which events an export takes; "" takes all. Blocks: ask it in a thread."""
     wanted = Wanted(session=session, model=model)
-    sources = {record.source for record in list(hub.roster.sources.values()) if record.agent == agent}
+    sources = {
+        record.source
+        for record in list(hub.roster.sources.values())
+        if agent in ("", record.agent) and person in ("", person_of(record.agent))
+    }
     sessions: set[str] = set()
+    of_client: set[str] = set()
+    if client:
+        query = TurnQuery(team=team, since_us=since_us - DAY_US, until_us=until_us, limit=1_000_000)
+        of_client = {turn.session for turn in hub.store.turns(query) if _client_of(turn) == client}
     if project:
         query = TurnQuery(team=team, since_us=since_us - DAY_US, until_us=until_us, project=project, limit=1_000_000)
         sessions = {turn.session for turn in hub.store.turns(query)}
 
     def takes(event: Event) -> bool:
-        if agent and event.source not in sources:
+        if (agent or person) and event.source not in sources:
             return False
+        if client and event.session not in of_client:
+            if not isinstance(event, SessionStarted) or event.client.partition("/")[0] != client:
+                return False
+            of_client.add(event.session or "")
         if project and event.session not in sessions:
             return False
         return wanted(event)
@@ -201,6 +224,11 @@ def _of_member(member: Member, turn: str, now_ns: int) -> TurnView:
 
 def _ended_ms(row: LiveRow) -> int:
     return row.started_ms + row.duration_ms
+
+
+def _client_of(turn: TurnRecord) -> str:
+    line = line_of_record(turn)
+    return "" if line is None else (line.client or "").partition("/")[0]
 
 
 def _by_time(events: list[Event]) -> list[Event]:

@@ -10,6 +10,7 @@ import msgspec
 
 from agent_core.telemetry.rollup.figures import OTHER, Figures
 from agent_core.telemetry.rollup.sketch import Sketch
+from dashboard.hub.people.names import person_of
 from dashboard.hub.store.records import LEVELS, Cell, Dims, Level
 from dashboard.state.intervals import MIN_TURNS, Difference, difference
 
@@ -49,11 +50,6 @@ def part(dims: Dims, split: str) -> str:
     if split == "person":
         return person_of(dims.agent)
     return getattr(dims, split, "")
-
-
-def person_of(agent: str) -> str:
-    """Whose agent it is: `anna@laptop` and `anna@ci` are tokens of anna."""
-    return agent.partition("@")[0] or agent
 
 
 class Point(msgspec.Struct, frozen=True):

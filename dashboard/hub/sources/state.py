@@ -177,6 +177,9 @@ class Member:
             self._count_savings(event.call or "")
         latest = self.state.errors[-1] if self.state.errors else None
         if latest is not None and latest is not before:
+            about = self.state.rollup.sessions.get(latest.session or "")
+            latest = msgspec.structs.replace(latest, client=None if about is None else about.client)
+            self.state.errors[-1] = latest
             self._changes.errors.append(latest)
             self._changes.findings.append(
                 FindingRecord(

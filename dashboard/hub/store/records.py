@@ -20,6 +20,8 @@ _LAST_DAY = date.max.toordinal() - _EPOCH_ORDINAL
 
 EXPORTER = "otlp-"
 """Beginning of the names of sources that export with OTLP; agents of ours name theirs otherwise."""
+IMPORTED = "import-"
+"""Beginning of the names of sources that stand for another agent's log on the disk."""
 
 EventKind = Literal[0, 1, 2]
 ORDINARY: EventKind = 0
@@ -149,7 +151,7 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     @property
     def reported(self) -> bool:
         """Another agent's exporter: what it tells comes in any order, and may lack an end."""
-        return self.source.startswith(EXPORTER)
+        return self.source.startswith((EXPORTER, IMPORTED))
 
 
 class Flush(msgspec.Struct):

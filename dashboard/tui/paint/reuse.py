@@ -120,7 +120,7 @@ def _cells(look: Look, call: CallRow) -> list[Cell]:
     return [
         f"{call.number}",
         (reuse_word(call.reuse), role),
-        size(call.bytes_up),
+        size(call.sent_bytes),
         size(found.bytes_full) if found is not None and not found.bytes_unknown else UNKNOWN,
         _saved_by(found),
         number(found.tokens_kept) if found is not None and found.tokens_in else UNKNOWN,

@@ -215,7 +215,7 @@ def _call_counts(call: CallRow) -> list[Line]:
         labelled("cached", cached(call.cached_tokens, call.cache_ratio)),
         labelled("out", f"{estimated}{number(out)}"),
         ((rate(call.rate), "strong"),),
-        labelled("up", size(call.bytes_up)),
+        labelled("up", size(call.sent_bytes)),
     ]
     if call.attempts > 1:
         parts.append(labelled("attempts", number(call.attempts), "warn"))

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dashboard.hub.live.rows import LiveError
+from dashboard.hub.people.names import person_of
 from dashboard.hub.store.records import FindingQuery
 from dashboard.web.access import ReadApi, ReadPage
 from dashboard.web.pages.common import RANGES, TimeRange, filters, page, time_range
@@ -18,6 +19,10 @@ from dashboard.web.replies import json_reply
 
 PAGE = 100
 FILTERS = ("severity", "code", "agent", "turn")
+AFTERWARDS = ("client", "person")
+"""Filters that the store does not know."""
+MAX_READ = 5_000
+"""Troubles that are looked through for a client or a person."""
 SEVERITIES = ("error", "warning", "recovered")
 
 router = APIRouter()
@@ -27,12 +32,14 @@ router = APIRouter()
 async def errors_page(request: Request, identity: ReadPage) -> Response:
     parts = parts_of(request)
     span = time_range(request, parts.hub.now_ns() // 10**9, "7d")
-    asked = filters(request, FILTERS)
+    asked = filters(request, FILTERS + AFTERWARDS)
     before = _before(request, span)
     found = await errors_of(parts, identity.sees, span, asked, before)
     more = found[PAGE - 1].at_ms if len(found) > PAGE else 0
     return page(
         request, "errors.html", identity, span=span, ranges=RANGES, asked=asked, errors=found[:PAGE], more=more,
+        clients=sorted({error.client for error in found if error.client}),
+        people=sorted({person_of(error.agent) for error in found}),
         codes=Counter(error.code for error in found).most_common(12), severities=SEVERITIES,
     )  # fmt: skip
 
@@ -41,7 +48,7 @@ async def errors_page(request: Request, identity: ReadPage) -> Response:
 async def errors_as_data(request: Request, identity: ReadApi) -> Response:
     parts = parts_of(request)
     span = time_range(request, parts.hub.now_ns() // 10**9, "7d")
-    found = await errors_of(parts, identity.sees, span, filters(request, FILTERS), _before(request, span))
+    found = await errors_of(parts, identity.sees, span, filters(request, FILTERS + AFTERWARDS), _before(request, span))
     return json_reply({"errors": found[:PAGE]})
 
 
@@ -49,9 +56,15 @@ async def errors_of(
     parts: Parts, team: str | None, span: TimeRange, asked: dict[str, str], before_ms: int
 ) -> list[LiveError]:
     """Up to one more than a page."""
-    query = FindingQuery(team=team, since_us=span.since_s * 10**6, until_us=before_ms * 1000, limit=PAGE + 1, **asked)
+    client, person = asked["client"], asked["person"]
+    limit = MAX_READ if client or person else PAGE + 1
+    of_store = {name: asked[name] for name in FILTERS}
+    query = FindingQuery(team=team, since_us=span.since_s * 10**6, until_us=before_ms * 1000, limit=limit, **of_store)
     records = await parts.hub.ask(parts.hub.store.findings, query)
-    return [error for record in records if (error := shown(record)) is not None]
+    errors = [error for record in records if (error := shown(record)) is not None]
+    return [error for error in errors if client in ("", error.client) and person in ("", person_of(error.agent))][
+        : PAGE + 1
+    ]
 
 
 def _before(request: Request, span: TimeRange) -> int:

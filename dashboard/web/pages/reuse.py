@@ -87,14 +87,15 @@ def groups_of(rows: list[Row]) -> list[Saved]:
 
 
 def saved_of(client: str, model: str, rows: list[Row]) -> Saved:
-    savings = trends.total(rows).savings
+    cell = trends.total(rows)
+    savings = cell.savings
     known = savings.bytes_saved is not None
     return Saved(
         client=fmt.one_line(client, 60) or "unknown",
         model=fmt.one_line(model, 80) or "unknown",
-        calls=fmt.number(savings.calls),
-        reused=fmt.percent(savings.reused / savings.calls if savings.calls else None),
-        bytes_up=fmt.size(savings.bytes_up),
+        calls=fmt.number(sum(cell.figures.reuse.values())),
+        reused=fmt.percent(cell.figures.reused_share),
+        bytes_up=fmt.size(savings.bytes_up if savings.calls else None),
         bytes_full=fmt.size(savings.bytes_full if known else None),
         bytes_saved=fmt.size(savings.bytes_saved),
         bytes_share=fmt.percent(savings.bytes_share),

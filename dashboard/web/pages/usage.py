@@ -21,7 +21,7 @@ from dashboard.web.pages.trends import FILTERS, rows_of
 from dashboard.web.parts import parts_of
 from dashboard.web.replies import WebError, json_reply
 
-BY = ("model", "agent", "project", "person", "team")
+BY = ("model", "agent", "client", "project", "person", "team")
 MAX_ROWS = 10_000
 
 router = APIRouter()

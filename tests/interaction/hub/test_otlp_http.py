@@ -76,7 +76,7 @@ async def test_recorded_exports_are_shown_with_the_figures_that_they_tell(site: 
         now = (await client.get("/api/now")).json()
         pages = [(await client.get(f"/turns/{row['turn']}")).text for row in now["ended"] + now["running"]]
         exported = (await client.get("/api/export?range=30d&format=ndjson")).text
-    assert {row["title"].split("/")[0] for row in now["ended"]} == {"codex_exec", "github-copilot", "trip-planner"}
+    assert {row["client"] for row in now["ended"]} == {"codex_exec", "github-copilot", "trip-planner"}
     assert SECRET not in "".join([*pages, exported, json.dumps(now)])
     assert all(part.find("calls") >= 0 for part in pages)
 
@@ -191,3 +191,44 @@ async def test_a_hostile_exporter_is_refused_without_harm_to_others(
         red = (await client.get("/api/usage?by=model&team=red")).json()["rows"]
         assert len(red) <= 101
         assert "\x1b" not in json.dumps(red)
+
+
+async def test_people_and_agents_stand_on_one_footing(site: Site) -> None:
+    people = {"anna@laptop": ("codex-0.171-logs.json",), "ben@desk": ("copilot-1.0.102-traces.json",)}
+    for name, bodies in people.items():
+        async with site.client(site.token(name, "agent", "web")) as client:
+            for body in bodies:
+                await export(client, export_body(body), signal_of(body))
+    async with site.client(site.token("anna@ci", "agent", "web")) as client:
+        await push(client, finished())
+    async with site.client(site.secret) as client:
+        told = (await client.get("/api/people?range=30d")).json()
+        page = (await client.get("/people?range=30d&a=github-copilot&b=cli", headers={"accept": "text/html"})).text
+        errors = (await client.get("/api/errors?client=codex_exec&person=anna")).json()
+        now = (await client.get("/api/now")).json()
+        exports = [
+            (await client.get(f"/api/export?range=30d&format=ndjson&{only}")).text.splitlines()
+            for only in ("client=codex_exec", "person=ben", "client=nobody")
+        ]
+    assert {row["name"]: (row["clients"], row["calls"]) for row in told["people"]} == {
+        "anna": (["cli", "codex_exec"], 5),
+        "ben": (["github-copilot"], 2),
+    }
+    assert {row["name"]: (row["origin"], row["people"]) for row in told["agents"]} == {
+        "cli": ("measured", ["anna"]),
+        "codex_exec": ("reported", ["anna"]),
+        "github-copilot": ("reported", ["ben"]),
+    }
+    assert "different definitions. github-copilot: from the request to the first chunk; cli:" in page
+    assert errors == {"errors": []}
+    assert {(row["client"], row["person"]) for row in now["ended"] + now["running"]} == {
+        ("cli", "anna"),
+        ("codex_exec", "anna"),
+        ("github-copilot", "ben"),
+    }
+    of_codex, of_ben, of_nobody = exports
+    assert any('"client":"codex_exec/0.171.0"' in line for line in of_codex)
+    assert sum('"type":"call.reported"' in line for line in of_codex) == 3
+    assert sum('"type":"call.reported"' in line for line in of_ben) == 2
+    assert not any('"type":"call.completed"' in line for line in of_codex + of_ben)
+    assert of_nobody == []

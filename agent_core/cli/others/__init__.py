@@ -1,0 +1,1 @@
+"""What the command line does for agents of others: their set-up, and their logs."""
