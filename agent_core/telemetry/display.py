@@ -89,6 +89,8 @@ def duration(ms: float | None) -> str:
     """`4.1 ms` below ten, `410 ms` below a second, `6.20 s` below a minute, then `3 min 07 s` and `2 h 05 min`."""
     if ms is None:
         return UNKNOWN
+    if ms < 0:  # nothing took so long, but it may be what was reported
+        return f"-{duration(-ms)}"
     if ms < 9.95:
         return f"{ms:.1f} ms" if ms else "0 ms"
     if ms < 999.5:

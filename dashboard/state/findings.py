@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.rollup.suspect import suspect_figures
+from agent_core.telemetry.rollup.suspect import suspect_of
 from dashboard.state.format import duration, figure_names, one_line
 
 Severity = Literal["error", "warning", "recovered"]
@@ -74,18 +74,22 @@ def _judge(
             return "error", "call", code, f"{event.status} after {duration(event.duration_ms)}{_and_suspect(event)}"
         case ev.CallCompleted(error_code=str(code)) | ev.CallReported(error_code=str(code)):
             return "warning", "call", code, f"ended {event.status}{_and_suspect(event)}"
-        case ev.CallCompleted() | ev.CallReported() if names := suspect_figures(event):
+        case ev.CallCompleted() | ev.CallReported() if names := suspect_of(event):
             if any(
                 one.call == event.call and one.code == SUSPECT_FIGURES for one in islice(reversed(before), _LOOK_BACK)
             ):
                 return None
-            return "warning", "call", SUSPECT_FIGURES, f"reported figures that cannot be right: {figure_names(names)}"
+            return "warning", "call", SUSPECT_FIGURES, _wrong(names)
         case ev.CallSent(attempt=attempt) if attempt > 1:
             text = _REPEATED.get(event.reuse, "the request was sent again")
             return "recovered", "call", event.reuse, f"attempt {attempt}: {text}"
         case ev.ToolFinished(status=status) if status in _TOOL_TROUBLE:
             text = f"{one_line(event.name, 60)} {_TOOL_TROUBLE[status]} after {duration(event.duration_ms)}"
-            return "warning", "tool", f"tool_{status}", text
+            return "warning", "tool", f"tool_{status}", text + _and_suspect(event)
+        case ev.ToolFinished() if names := suspect_of(event):
+            return "warning", "tool", SUSPECT_FIGURES, f"{one_line(event.name, 60)} {_wrong(names)}"
+        case ev.ApprovalResolved() if names := suspect_of(event):
+            return "warning", "tool", SUSPECT_FIGURES, f"an approval {_wrong(names)}"
         case ev.ConnectionReconnected():
             return "recovered", "connection", event.cause or "reconnected", "the socket was lost and opened again"
         case ev.ConnectionFallback():
@@ -93,10 +97,21 @@ def _judge(
         case ev.TurnFinished(status="failed" | "interrupted"):
             if any(one.turn == event.turn and one.severity == "error" for one in islice(reversed(before), _LOOK_BACK)):
                 return None
-            return "error", "turn", event.status, f"{event.status} after {duration(event.duration_ms)}"
+            return (
+                "error",
+                "turn",
+                event.status,
+                f"{event.status} after {duration(event.duration_ms)}{_and_suspect(event)}",
+            )
+        case ev.TurnFinished() if names := suspect_of(event):
+            return "warning", "turn", SUSPECT_FIGURES, _wrong(names)
     return None
 
 
-def _and_suspect(event: ev.CallCompleted | ev.CallReported) -> str:
-    names = suspect_figures(event)
-    return f"; reported figures that cannot be right: {figure_names(names)}" if names else ""
+def _and_suspect(event: ev.Event) -> str:
+    names = suspect_of(event)
+    return f"; {_wrong(names)}" if names else ""
+
+
+def _wrong(names: Sequence[str]) -> str:
+    return f"reported figures that cannot be right: {figure_names(names)}"

@@ -66,6 +66,8 @@ def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None, silent_s: flo
     known_input = [call for call in calls if call.cache_ratio is not None]
     costs = [call.cost_usd for call in calls if call.cost_usd is not None]
     streams = row.status is None and live_rate is not None
+    told = [*(call.suspect for call in calls), *(tool.suspect for tool in row.tools)]
+    told += [*(approval.suspect for approval in row.approvals), row.suspect]
     return TurnLine(
         turn=row.turn,
         session=row.session,
@@ -93,7 +95,7 @@ def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None, silent_s: flo
         bytes_up=sum(call.bytes_up for call in calls),
         error_code=next((call.error_code for call in reversed(calls) if call.error_code is not None), None),
         silent_s=silent_s,
-        suspect=tuple(dict.fromkeys(name for call in calls for name in call.suspect)),
+        suspect=tuple(dict.fromkeys(name for names in told for name in names)),
         approvals=0 if row.status is not None else sum(approval.resolved_ns is None for approval in row.approvals),
     )
 

@@ -94,7 +94,7 @@ def _call_bar(call: CallRow, turn_ns: int, now_ns: int, alive: bool) -> Bar:
     start = max(0, call.sent_ns - turn_ns)
     end = max(start, (now_ns if call.ended_ns is None else call.ended_ns) - turn_ns)
     first = None if call.first_delta_ns is None else min(end, max(start, call.first_delta_ns - turn_ns))
-    if call.inference_ms is not None:
+    if call.inference_ms is not None and not call.times_suspect:
         split = max(start, end - round(call.inference_ms * 1_000_000))
     else:
         split = end if first is None else first

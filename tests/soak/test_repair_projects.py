@@ -24,7 +24,7 @@ def test_planted_bugs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
         row = play_planted(case, tmp_path / case.name, os.environ.get("LOOPLINE_REPAIR_PYTHON", sys.executable))
         rows.append(row)
         with capsys.disabled():
-            times = f"first answer {row.first_answer_s:>5} s, end {row.seconds:>6} s"
+            times = f"first answer {row.first_answer_s:>5} s, end {row.seconds:>6} s, {row.cpu_s:>6} cpu s"
             print(f"{row.name:24} {row.kind:20} {row.outcome:10} {times}  {row.last.splitlines()[0][:100]}")
     assert rows
     assert not [row.name for row in rows if row.outcome == "broken"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,8 @@ class Row:
     first_answer_s: float
     """Until what fails and where it looks had been said."""
     seconds: float
+    cpu_s: float
+    """User and system time of everything that was started."""
     last: str
 
 
@@ -76,7 +79,7 @@ def play_planted(case: Planted, place: Path, python: str) -> Row:
     buggy = {path: (root / path).read_text(encoding="utf-8") for path in original}
     words = [sys.executable, "-m", "agent_core", "run", case.task, "-w", str(root), "--approve", "auto", "--json"]
     env = environment(place / "home", PATH=os.environ["PATH"])
-    started = time.monotonic()
+    started, before_s = time.monotonic(), _children_s()
     first_s, texts = 0.0, []
     with subprocess.Popen(
         [*words, "--python", python], env=env, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -97,4 +100,11 @@ def play_planted(case: Planted, place: Path, python: str) -> Row:
         else "otherwise" if last.startswith("Fixed")
         else "broken"
     )  # fmt: skip
-    return Row(case.name, case.kind, outcome, round(first_s, 1), round(seconds, 1), last)
+    cpu_s = round(_children_s() - before_s, 1)
+    return Row(case.name, case.kind, outcome, round(first_s, 1), round(seconds, 1), cpu_s, last)
+
+
+def _children_s() -> float:
+    """Processor time of the processes that were started and waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

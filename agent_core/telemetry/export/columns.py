@@ -2,7 +2,7 @@
 
 All fields of all event types are columns, in a fixed order. Fields that hold named durations become one column per
 known name, `stages_ms.inference`; names that this version does not know come together as JSON in a last column,
-`stages_ms`. A last column, `suspect`, names the figures of a call that cannot be right, with blanks between.
+`stages_ms`. A last column, `suspect`, names the figures of an event that cannot be right, with blanks between.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Literal, get_args, get_origin
 
 import msgspec
 
-from agent_core.telemetry.events import AnyEvent, CallCompleted, CallReported, Content, Event
+from agent_core.telemetry.events import AnyEvent, Content, Event
 from agent_core.telemetry.rollup.stages import STAGES
-from agent_core.telemetry.rollup.suspect import suspect_figures
+from agent_core.telemetry.rollup.suspect import suspect_of
 
 SERVICE_STAGES = (
     "admission", "state", "validate", "screen", "route", "render", "queue", "engine_ttft", "engine", "settle",
@@ -51,7 +51,7 @@ def row(event: Event) -> dict[str, Cell]:
                 cells[name] = msgspec.json.encode(rest).decode()
         else:
             cells[name] = value
-    if isinstance(event, CallCompleted | CallReported) and (suspect := suspect_figures(event)):
+    if suspect := suspect_of(event):
         cells["suspect"] = " ".join(suspect)
     return cells
 

@@ -29,7 +29,7 @@ from agent_core.telemetry.events import (
 )
 from agent_core.telemetry.export.columns import Cell, columns, row
 from agent_core.telemetry.journal.reader import Feed
-from agent_core.telemetry.rollup.suspect import suspect_figures
+from agent_core.telemetry.rollup.suspect import suspect_of
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])\Z")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -188,7 +188,7 @@ def export(
 
 def _marked(event: Event) -> bytes:
     encoded = encode_event(event)
-    if isinstance(event, CallCompleted | CallReported) and (suspect := suspect_figures(event)):
+    if suspect := suspect_of(event):
         return encoded[:-1] + b',"suspect":' + msgspec.json.encode(suspect) + b"}"
     return encoded
 

@@ -7,7 +7,6 @@ Memory is bounded: the oldest ended turns are forgotten, sums and percentiles st
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,7 +23,7 @@ from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable
 from agent_core.telemetry.rollup.rows import CallRow, ConnectionRow, TurnRow
 from agent_core.telemetry.rollup.stages import ms_to_ns
 from agent_core.telemetry.rollup.summary import Summary, Tally, median
-from agent_core.telemetry.rollup.suspect import suspect_figures
+from agent_core.telemetry.rollup.suspect import suspect_of
 
 
 class Rollup:
@@ -190,7 +189,7 @@ class Rollup:
             row.stages_ns, row.duration_ns = told, duration_ns
         else:
             row.stages_ns, row.duration_ns = own, sum(own.values())
-        self.clamped += event.clamped
+        self.clamped, row.suspect = self.clamped + event.clamped, suspect_of(event)
         row.status, row.stage, row.ended_ns = event.status, None, row.started_ns + row.duration_ns
         calls = [self.calls[call] for call in row.calls]
         for call in row.calls:
@@ -230,19 +229,20 @@ class Rollup:
     def _first_event(self, event: ev.CallFirstEvent, at_ns: int) -> None:
         row = self.calls.get(event.call or "")
         if row is not None and row.latency_ms is None:
-            row.latency_ms = self._positive(event.latency_ms)
+            row.latency_ms, row.suspect = event.latency_ms, [*row.suspect, *suspect_of(event)]
 
     def _first_delta(self, event: ev.CallFirstDelta, at_ns: int) -> None:
         row = self.calls.get(event.call or "")
         if row is None or row.status is not None:
             return
         if row.ttft_ms is None:
-            row.ttft_ms, row.channel = self._positive(event.ttft_ms), event.channel
-            row.first_delta_ns = row.attempt_ns + ms_to_ns(row.ttft_ms)
+            row.ttft_ms, row.channel = event.ttft_ms, event.channel
+            row.suspect = [*row.suspect, *suspect_of(event)]
+            row.first_delta_ns = row.attempt_ns + (0 if "ttft_ms" in row.suspect else ms_to_ns(row.ttft_ms))
             self._live[row.call] = LiveRate(row.first_delta_ns)
             self._book.tell(event, lambda clock: clock.first_delta(row.call, event.mono_ns))
         if row.visible_ttft_ms is None and event.visible_ttft_ms is not None:
-            row.visible_ttft_ms = self._positive(event.visible_ttft_ms)
+            row.visible_ttft_ms = event.visible_ttft_ms
         self._book.turn_ttft(row)
 
     def _progress(self, event: ev.CallProgress, at_ns: int) -> None:
@@ -262,12 +262,9 @@ class Rollup:
         else:
             self.groups.add_call(row, -1)
         self._live.pop(row.call, None)
-        row.status, row.duration_ms = event.status, self._positive(event.duration_ms)
-        row.inference_ms = None if event.inference_ms is None else self._positive(event.inference_ms)
-        row.ttft_ms = row.ttft_ms if event.ttft_ms is None else self._positive(event.ttft_ms)
-        row.visible_ttft_ms = (
-            row.visible_ttft_ms if event.visible_ttft_ms is None else self._positive(event.visible_ttft_ms)
-        )
+        row.status, row.duration_ms, row.inference_ms = event.status, event.duration_ms, event.inference_ms
+        row.ttft_ms = row.ttft_ms if event.ttft_ms is None else event.ttft_ms
+        row.visible_ttft_ms = row.visible_ttft_ms if event.visible_ttft_ms is None else event.visible_ttft_ms
         if event.input_tokens is not None or event.output_tokens is not None:
             row.input_tokens, row.cached_tokens, row.cache_write_tokens = (
                 event.input_tokens, event.cached_tokens, event.cache_write_tokens
@@ -280,7 +277,9 @@ class Rollup:
         row.cost_usd = event.cost_usd if event.cost_usd is not None else self._cost(row)
         self._met(event.response_id, row, at_ns)
         self._book.turn_ttft(row)
-        inference_ns = None if row.inference_ms is None else ms_to_ns(row.inference_ms)
+        inference_ns = None
+        if row.inference_ms is not None and "inference_ms" not in row.suspect:
+            inference_ns = ms_to_ns(row.inference_ms)
         self._book.tell(event, lambda clock: clock.call_ended(row.call, event.mono_ns, inference_ns))
         self.groups.add_call(row)
 
@@ -318,7 +317,7 @@ class Rollup:
         row = self._book.close_tool(event.turn, event.tool_call, event.mono_ns)
         if row is not None:
             row.ended_ns, row.status, row.output_bytes = at_ns, event.status, event.output_bytes
-            row.duration_ms = self._positive(event.duration_ms)
+            row.duration_ms, row.suspect = event.duration_ms, suspect_of(event)
         if late:
             reported.count(self._book, self.groups, self.targets, self.turns[event.turn or ""])
         self._book.tell(event, lambda clock: clock.tool_ended(event.tool_call, event.mono_ns))
@@ -331,7 +330,7 @@ class Rollup:
         row = self._book.close_approval(event.approval)
         if row is not None:
             row.resolved_ns, row.decision, row.by = at_ns, event.decision, event.by
-            row.waited_ms = self._positive(event.waited_ms)
+            row.waited_ms, row.suspect = event.waited_ms, suspect_of(event)
         self._book.tell(event, lambda clock: clock.approval_closed(event.approval, event.mono_ns))
 
     def _connection(self, event: ConnectionEvent, at_ns: int) -> None:
@@ -376,7 +375,8 @@ class Rollup:
         """What the event says that cannot be right; it is judged with the times that the call told before."""
         if event.ttft_ms is None and row.ttft_ms is not None:
             event = msgspec.structs.replace(event, ttft_ms=row.ttft_ms, visible_ttft_ms=row.visible_ttft_ms)
-        return suspect_figures(event)
+        kept = [name for name in row.suspect if name == "latency_ms"]
+        return [*suspect_of(event), *kept]
 
     def _cost(self, row: CallRow) -> float | None:
         if row.model is None or row.usage_suspect:
@@ -389,12 +389,6 @@ class Rollup:
             output_tokens=row.output_tokens,
         )
         return None if nano is None else nano / NANO
-
-    def _positive(self, ms: float) -> float:
-        if not 0 <= ms < math.inf:
-            self.clamped += 1
-            return 0.0
-        return ms
 
 
 ConnectionEvent = (

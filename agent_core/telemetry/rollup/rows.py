@@ -98,7 +98,7 @@ class CallRow(msgspec.Struct, kw_only=True):
             return None
         if self.times_suspect:
             return None
-        return self.duration_ms - min(self.duration_ms, max(0.0, self.inference_ms))
+        return self.duration_ms - min(self.duration_ms, self.inference_ms)
 
     @property
     def times_suspect(self) -> bool:
@@ -187,6 +187,8 @@ class ToolRow(msgspec.Struct, kw_only=True):
     status: str | None = None
     duration_ms: float | None = None
     output_bytes: int | None = None
+    suspect: list[str] = []
+    """Names of its figures that cannot be right."""
 
 
 class ApprovalRow(msgspec.Struct, kw_only=True):
@@ -197,6 +199,7 @@ class ApprovalRow(msgspec.Struct, kw_only=True):
     decision: str | None = None
     waited_ms: float | None = None
     by: str | None = None
+    suspect: list[str] = []
 
 
 class ConnectionRow(msgspec.Struct, kw_only=True):
@@ -232,6 +235,8 @@ class TurnRow(msgspec.Struct, kw_only=True):
     approvals: list[ApprovalRow] = []
     reported: bool = False
     """Told of by another agent: its stages are worked out of its calls and tools, see `reckoning`."""
+    suspect: list[str] = []
+    """Names of the figures of its end, as they were reported, that cannot be right; what stands here is measured."""
     good: bool = False
     """Of an ended one that was reported: what it was counted as."""
 

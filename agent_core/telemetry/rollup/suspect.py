@@ -1,4 +1,4 @@
-"""Which figures of a call cannot be right, whoever reported them. Pure.
+"""Which figures of an event cannot be right, whoever reported them. Pure.
 
 Such a figure is kept and shown as it was reported, marked by its name; what is computed of it (a share, a rate, a
 percentile, a cost) is left unknown.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from typing import Protocol
+
+from agent_core.telemetry.events import CallCompleted, CallReported, Event
 
 MAX_COUNT = 1 << 40
 """Tokens, deltas or bytes of one call: a million times what the largest context holds."""
@@ -21,6 +23,10 @@ _COUNTS = (*_TOKENS, "deltas", "bytes_down")
 _TIMES = ("duration_ms", "ttft_ms", "visible_ttft_ms", "inference_ms")
 REPORTED = (*_TIMES, *_COUNTS, "cost_usd")
 """The figures that are judged, in the order in which they are named."""
+
+
+_STAMPS = Event.__struct_fields__.index("mono_ns") + 1
+"""Before it stand the fields that every event has."""
 
 
 class Reported(Protocol):
@@ -79,6 +85,27 @@ def suspect_figures(call: Reported) -> list[str]:
         if part is not None and whole is not None and part > whole >= 0
     }
     return [name for name in REPORTED if name in found]
+
+
+def suspect_of(event: Event) -> list[str]:
+    """The same for any event: of a call's end as above, of others what is negative, not finite or beyond all measure
+    alone."""
+    if isinstance(event, CallCompleted | CallReported):
+        found, judged = suspect_figures(event), frozenset(REPORTED)
+    else:
+        found, judged = [], frozenset()
+    others = [name for name in event.__struct_fields__[_STAMPS:] if name not in judged]
+    wrong = [name for name in others if not _is_possible(getattr(event, name))]
+    return found + wrong
+
+
+def _is_possible(value: object) -> bool:
+    """Whether a figure, or each of several, may be right; what is no figure is none that could be wrong."""
+    if isinstance(value, dict):
+        return all(map(_is_possible, value.values()))
+    if isinstance(value, float):
+        return 0 <= value <= MAX_MS
+    return not isinstance(value, int) or 0 <= value <= MAX_COUNT
 
 
 def _plus(whole_ms: float | None) -> float | None:

@@ -9,6 +9,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from agent_core.telemetry import display as fmt
+from agent_core.telemetry.rollup.rows import TurnRow
 from dashboard.hub.core import Hub
 from dashboard.hub.live.rows import LiveRow, row_of
 from dashboard.hub.queries.history import TurnView, is_gone, line_of_record, view_turn
@@ -41,11 +43,24 @@ async def turn(request: Request, turn: str, identity: ReadPage) -> Response:
     return page(
         request, "turn.html", identity, view=view, line=line, fall=fall, lines=[draw(bar, fall) for bar in fall.bars],
         ticks=ticks(fall.span_ns / 1e6), stack=stack(fall), calls=view.state.calls_of(turn),
+        elsewhere=_elsewhere(view.state.rollup.turns[turn]),
         connections=connection_events(view.state, turn, fall),
         savings=view.state.savings.of_calls(view.state.rollup.turns[turn].calls),
         other=other, compared=compared, others=await _others(parts.hub, view, identity.sees),
         call_note=call_note,
     )  # fmt: skip
+
+
+def _elsewhere(row: TurnRow) -> list[str]:
+    """What besides calls was reported with figures that cannot be right: `edit: duration -5.0 ms`."""
+    told = [
+        f"{tool.name}: {fmt.figure_names(tool.suspect)} ({fmt.duration(tool.duration_ms)})"
+        for tool in row.tools
+        if tool.suspect
+    ]
+    waits = [one for one in row.approvals if one.suspect]
+    told += [f"approval: {fmt.figure_names(one.suspect)} ({fmt.duration(one.waited_ms)})" for one in waits]
+    return told + ([f"end of the turn: {fmt.figure_names(row.suspect)}"] if row.suspect else [])
 
 
 @router.get("/api/turns")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from agent_core.telemetry import events as ev
 from tests.support.hub import batch_of, work
 from tests.support.telemetry import Scene
 from tests.support.web import Site, running_site
@@ -74,6 +75,52 @@ async def test_the_errors_page_lists_it_once_in_words(site: Site) -> None:
     assert error["text"] == "reported figures that cannot be right: cached tokens"
     async with site.client(site.secret, **HTML) as client:
         assert (await client.get("/errors")).text.count("cannot be right: cached tokens") == 1
+
+
+async def test_negative_figures_of_tools_approvals_and_turns_are_kept_and_marked(site: Site) -> None:
+    scene = Scene(source="h000001-1-000001", session="sess_1")
+    scene.clock.set_wall(site.clock.wall_ns() - 300 * 10**9)
+    scene.start_session("shop")
+    turn = scene.start_turn()
+    call = scene.send()
+    scene.complete(call, -3, -2, ttft_ms=-0.5, input_tokens=10, output_tokens=5)
+    ids: dict[str, Any] = {"session": scene.session, "turn": turn}
+    scene.emit(ev.ToolStarted(**ids, tool_call="t1", name="edit"))
+    scene.emit(ev.ToolFinished(**ids, tool_call="t1", name="edit", status="ok", duration_ms=-5, output_bytes=1))
+    scene.emit(ev.ApprovalOpened(**ids, approval="a1", kind="command"))
+    scene.emit(ev.ApprovalResolved(**ids, approval="a1", kind="command", decision="allow", rule="", waited_ms=-7))
+    ends: dict[str, Any] = {"status": "completed", "duration_ms": -9.0, "calls": 1, "tools": 1}
+    scene.emit(ev.TurnFinished(**ids, **ends, stages_ms={"inference": -9.0}))
+    await site.hub.accept("local", "ann", batch_of(scene.events))
+    async with site.client(site.secret) as client:
+        found = (await client.get(f"/api/turns/{turn}")).json()
+        (told,), (tool,), (approval,) = found["calls"], found["tools"], found["approvals"]
+        assert (told["duration_ms"], told["inference_ms"], told["ttft_ms"]) == (-3, -2, -0.5)
+        assert told["suspect"] == ["duration_ms", "ttft_ms", "inference_ms"]
+        assert (tool["duration_ms"], tool["suspect"]) == (-5, ["duration_ms"])
+        assert (approval["waited_ms"], approval["suspect"]) == (-7, ["waited_ms"])
+        names = ["duration_ms", "ttft_ms", "inference_ms", "waited_ms", "stages_ms"]
+        assert found["turn"]["suspect"] == names
+        rows = csv.DictReader(io.StringIO((await client.get("/api/export?format=csv")).text))
+        marked = {row["type"]: row["suspect"] for row in rows if row["suspect"]}
+        assert marked == {
+            "call.completed": "duration_ms ttft_ms inference_ms",
+            "tool.finished": "duration_ms",
+            "approval.resolved": "waited_ms",
+            "turn.finished": "duration_ms stages_ms",
+        }
+        assert (await client.get("/api/export?format=ndjson")).text.count('"suspect":[') == 4
+        errors = (await client.get("/api/errors")).json()["errors"]
+        assert {error["text"].partition(" reported ")[0] for error in errors if error["code"] == "suspect_figures"} >= {
+            "edit",
+            "an approval",
+        }
+    async with site.client(site.secret, **HTML) as client:
+        page = (await client.get(f"/turns/{turn}")).text
+    assert "edit: duration (-5.0 ms)" in page
+    assert "approval: waited (-7.0 ms)" in page
+    assert "end of the turn: duration, stages" in page
+    assert '-0.5 ms <b class="suspect">suspect</b>' in page
 
 
 async def test_only_the_sums_of_who_reported_it_are_marked(site: Site) -> None:

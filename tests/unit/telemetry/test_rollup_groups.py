@@ -101,7 +101,7 @@ def test_names_from_outside_make_no_rows_without_end() -> None:
     assert rollup.summary().connections == rollup.summary().calls == 200
 
 
-def test_negative_durations_are_zero_and_counted() -> None:
+def test_negative_durations_are_kept_as_reported_and_marked() -> None:
     scene = Scene()
     scene.start_turn()
     call = scene.send()
@@ -109,8 +109,9 @@ def test_negative_durations_are_zero_and_counted() -> None:
     scene.complete(call, -3, -2, ttft_ms=-0.5, clamped=2)
     rollup = folded(scene)
     (row,) = rollup.call_rows()
-    assert (row.latency_ms, row.duration_ms, row.inference_ms, row.ttft_ms) == (0.0, 0.0, 0.0, 0.0)
-    assert rollup.clamped == 6
+    assert (row.latency_ms, row.duration_ms, row.inference_ms, row.ttft_ms) == (-1, -3, -2, -0.5)
+    assert row.suspect == ["duration_ms", "ttft_ms", "inference_ms", "latency_ms"]
+    assert (row.overhead_ms, rollup.clamped) == (None, 2)
 
 
 def test_a_clock_set_back_moves_nothing_that_runs() -> None:
