@@ -1,4 +1,5 @@
-"""How often somebody may do something: token buckets by key, with a bound on keys. Pure; the caller brings the time."""
+"""How often somebody may do something: token buckets, one or by key with a bound on keys. Pure; the caller brings the
+time."""
 
 from __future__ import annotations
 
@@ -7,26 +8,52 @@ from collections import OrderedDict
 MAX_KEYS = 20_000
 
 
+class Bucket:
+    """Holds `burst` tokens at most, is full at first, and refills at `per_s` a second. `now_s`: any clock that only
+    goes forward."""
+
+    __slots__ = ("_at_s", "_burst", "_level", "_per_s")
+
+    def __init__(self, *, per_s: float, burst: float, now_s: float) -> None:
+        self._per_s, self._burst = per_s, burst
+        self._level, self._at_s = burst, now_s
+
+    def wait_s(self, now_s: float, amount: float = 1.0) -> float:
+        """Seconds until there is `amount` in it, 0.0 if there is. More than `burst` counts as `burst`."""
+        self._level = min(self._burst, self._level + (now_s - self._at_s) * self._per_s)
+        self._at_s = now_s
+        missing = min(amount, self._burst) - self._level
+        return missing / self._per_s if missing > 0 else 0.0
+
+    def take(self, amount: float) -> None:
+        """Also what is not there: it lets nothing pass until it is filled up again."""
+        self._level -= amount
+
+
 class Buckets:
-    """Each key has `burst` tokens, which come back at `per_s` a second."""
+    """Each key has a bucket of its own; the one that was used longest ago gives way."""
 
     def __init__(self, *, per_s: float, burst: float, max_keys: int = MAX_KEYS) -> None:
         self._per_s, self._burst, self._max_keys = per_s, burst, max_keys
-        self._left: OrderedDict[str, tuple[float, int]] = OrderedDict()
-        """(tokens, when) by key, least recently used first."""
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def take(self, key: str, now_ns: int, amount: float = 1.0) -> float:
         """Take `amount`; 0.0 if it was there, else the seconds until it will be. More than `burst` at once is taken as
         `burst`."""
-        left, then_ns = self._left.get(key, (self._burst, now_ns))
-        left = min(self._burst, left + (now_ns - then_ns) / 1e9 * self._per_s)
-        amount = min(amount, self._burst)
-        wait_s = 0.0 if left >= amount else (amount - left) / self._per_s
-        self._left[key] = (left if wait_s else left - amount, now_ns)
-        self._left.move_to_end(key)
-        while len(self._left) > self._max_keys:
-            self._left.popitem(last=False)
+        now_s = now_ns / 1e9
+        bucket = self._buckets.get(key) or Bucket(per_s=self._per_s, burst=self._burst, now_s=now_s)
+        wait_s = bucket.wait_s(now_s, amount)
+        if not wait_s:
+            bucket.take(min(amount, self._burst))
+        self._buckets[key] = bucket
+        self._buckets.move_to_end(key)
+        while len(self._buckets) > self._max_keys:
+            self._buckets.popitem(last=False)
         return wait_s
+
+    def clear(self) -> None:
+        """All are full again."""
+        self._buckets.clear()
 
 
 class Failures(Buckets):

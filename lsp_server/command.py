@@ -18,6 +18,7 @@ from agent_core.clock import SystemClock
 from agent_core.collector import calm_collector
 from agent_core.config import state_dir
 from agent_core.errors import UsageError
+from agent_core.ready_file import write_ready_file
 from agent_core.telemetry.log_lines import CleanFormatter, handler_to_stderr
 from agent_core.telemetry.screen import say
 from agent_core.variables import variables
@@ -132,11 +133,7 @@ def _say_ready(ready_file: Path | None, facts: Mapping[str, object]) -> None:
     if ready_file is None:
         say(f"loopline: {json.dumps(facts)}")
         return
-    temporary = ready_file.with_name(f".{ready_file.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(facts, file)
-    temporary.replace(ready_file)
+    write_ready_file(ready_file, facts)
 
 
 def _log_to(env: Mapping[str, str], *, to_stderr: bool) -> None:

@@ -19,7 +19,7 @@ import msgspec
 
 from agent_core import launch
 from agent_core.bench.capacity_load import Found, rollout
-from agent_core.bench.figures import Figure
+from agent_core.bench.figures import Figure, rank
 from agent_core.bench.scale import quick
 from agent_core.bench.serving import Served, serving
 from agent_core.variables import variables
@@ -133,11 +133,11 @@ def _latencies(
     scale: Scale, alone: Found, beside_busy: Found, beside_large: Found, rendered: Found
 ) -> Iterator[Figure]:
     idle = f"{scale.idle:,} idle"
-    base_ms = _percentile(alone.first_ms, 0.99)
+    base_ms = rank(alone.first_ms, 0.99)
     yield Figure(name=f"capacity, small call, first event, p50, {idle}", value=statistics.median(alone.first_ms),
                  unit="ms", runs=alone.calls)  # fmt: skip
     yield Figure(name=f"capacity, small call, first event, p99, {idle}", value=base_ms, unit="ms", runs=alone.calls)
-    busy_ms = _percentile(beside_busy.first_ms, 0.99)
+    busy_ms = rank(beside_busy.first_ms, 0.99)
     yield Figure(
         name=f"capacity, small call, first event, p99, {idle} and {scale.busy} busy",
         value=busy_ms,
@@ -147,7 +147,7 @@ def _latencies(
         runs=beside_busy.calls,
         note=f"each streams {TOKENS_PER_S} deltas a second",
     )
-    large_ms = _percentile(beside_large.first_ms, 0.99)
+    large_ms = rank(beside_large.first_ms, 0.99)
     yield Figure(
         name=f"capacity, small call, first event, p99, while calls of {scale.large_tokens:,} tokens are rendered",
         value=large_ms,
@@ -165,11 +165,6 @@ def _latencies(
         runs=rendered.calls,
         note=f"its first event after {statistics.median(rendered.first_ms):,.0f} ms; upload included",
     )
-
-
-def _percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from agent_core import launch
 from agent_core.bench import client_peer_codex
 from agent_core.bench.client_drivers import Cost
 from agent_core.bench.client_service import READ_FILE, Plan, Seen
-from agent_core.bench.figures import Figure
+from agent_core.bench.figures import Figure, rank
 from agent_core.variables import variables
 
 REPEATS = 3
@@ -50,8 +50,7 @@ class Runs(msgspec.Struct, frozen=True):
         return statistics.median(self.turnaround_ms())
 
     def p95_ms(self) -> float:
-        found = self.turnaround_ms()
-        return found[min(len(found) - 1, int(len(found) * 0.95))]
+        return rank(self.turnaround_ms(), 0.95)
 
     def bytes_up(self) -> float:
         return statistics.median(size for run in self.runs for size in run.seen.bytes_up[1:])

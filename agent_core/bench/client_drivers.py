@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.bench.client_service import READ_FILE
+from agent_core.process_cost import most_rss_bytes
 from agent_core.variables import variables
 
 INSTRUCTIONS = "x" * 2_000
@@ -103,12 +104,10 @@ async def agent(port: int, folder: Path, items: list[bytes]) -> float:
 
 
 def _most_resident_mb() -> float:
-    """Of this program. What getrusage tells includes the process that started it, up to the exec."""
     try:
-        status = Path("/proc/self/status").read_text()
+        return most_rss_bytes() / 2**20
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:"))
 
 
 def main() -> None:

@@ -6,7 +6,8 @@ A figure names what it is compared `against`; its `ratio` is to that, measured i
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
     ratio: float | None = None
     runs: int = 1
     note: str = ""
+
+
+def rank(values: Iterable[float], share: float) -> float:
+    """The value below which `share` (0 to 1) of the values lie; NaN of none."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else math.nan
 
 
 def write(folder: Path, meta: Mapping[str, object], figures: Sequence[Figure]) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,9 +19,8 @@ from typing import Any, Final
 import httpx
 from websockets.sync.client import ClientConnection, connect
 
-from agent_core import launch
 from agent_core.bench.figures import Figure
-from agent_core.variables import variables
+from agent_core.bench.serving import serving
 
 HISTORIES: Final = {500: 3, 2_000: 2, 6_000: 1}
 """Tokens of history, and how often a call without state is measured at each: it may take a minute."""
@@ -155,20 +153,5 @@ def _serving(folder: Path) -> Iterator[str]:
     config = folder / "config" / "loopline"
     config.mkdir(parents=True)
     (config / "config.toml").write_text("[engines.smol]\ncontext = 8192\nslots = 2\nbatch = 512\n")
-    ready = folder / "ready.json"
-    homes = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    process = launch.popen(
-        launch.own_module("agent_core", "serve", "--ready-file", str(ready), "--engine", "smol=llama:smollm2"),
-        environment=launch.own_environment(variables(), LOOPLINE_API_KEY=KEY, **homes),
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        give_up_s = time.monotonic() + 60
-        while not ready.exists():
-            if process.poll() is not None or time.monotonic() > give_up_s:
-                raise RuntimeError("the service of the benchmark did not start")
-            time.sleep(0.02)
-        yield json.loads(ready.read_text())["url"]
-    finally:
-        process.terminate()
-        process.wait(timeout=60)
+    with serving(folder, "--engine", "smol=llama:smollm2") as served:
+        yield f"http://127.0.0.1:{served.port}"

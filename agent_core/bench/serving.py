@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from agent_core import launch
-from agent_core.bench import process_cost
+from agent_core import launch, process_cost
+from agent_core.ready_file import wait_ready_blocking
 from agent_core.variables import variables
 
 KEY: Final = "bench"
@@ -47,12 +46,10 @@ def serving(folder: Path, *options: str) -> Iterator[Served]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        give_up_s = time.monotonic() + START_S
-        while not ready.exists():
-            if process.poll() is not None or time.monotonic() > give_up_s:
-                raise RuntimeError("the service of the benchmark did not start")
-            time.sleep(0.02)
-        told = json.loads(ready.read_text())
+        listening = wait_ready_blocking(lambda: process.poll() is not None, ready, START_S)
+        if listening is None:
+            raise RuntimeError("the service of the benchmark did not start")
+        told = json.loads(listening)
         yield Served(int(told["url"].rpartition(":")[2]), told["pid"])
     finally:
         process.terminate()

@@ -18,10 +18,10 @@ import msgspec
 from agent_core import launch
 from agent_core.clock import Clock
 from agent_core.errors import ServiceUnreachable
+from agent_core.ready_file import wait_ready
 
 START_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 5.0
-_POLL_S = 0.01
 
 
 class Embedded(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterato
         finally:
             os.close(life_read)
         try:
-            ready = await _wait_ready(process, ready_file, log_file, clock)
+            ready = await _ready(process, ready_file, log_file)
             yield Embedded(base_url=f"{ready.url}/v1", api_key=key, pid=ready.pid)
         finally:
             try:
@@ -95,12 +95,10 @@ def _runs(pid: int) -> bool:
     return False
 
 
-async def _wait_ready(process: asyncio.subprocess.Process, ready_file: Path, log_file: Path, clock: Clock) -> _Ready:
-    give_up_ns = clock.mono_ns() + int(START_TIMEOUT_S * 1e9)
-    while process.returncode is None and clock.mono_ns() < give_up_ns:
-        if ready_file.exists():
-            return msgspec.json.decode(ready_file.read_bytes(), type=_Ready)
-        await clock.sleep(_POLL_S)
+async def _ready(process: asyncio.subprocess.Process, ready_file: Path, log_file: Path) -> _Ready:
+    listening = await wait_ready(process, ready_file, START_TIMEOUT_S)
+    if listening is not None:
+        return msgspec.json.decode(listening, type=_Ready)
     last = log_file.read_text("utf-8", "replace").strip().splitlines()[-1:] or ["it said nothing"]
     state = "did not listen in time" if process.returncode is None else f"ended with {process.returncode}"
     raise ServiceUnreachable(f"the embedded service {state}: {last[0]}", hint="try `loopline serve` by itself")

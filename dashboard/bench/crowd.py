@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from agent_core.bench.process_cost import cpu_s, rss_bytes
+from agent_core.bench.figures import rank
 from agent_core.clock import rfc3339
+from agent_core.process_cost import cpu_s, rss_bytes
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.codec import encode_event
 
@@ -208,18 +209,13 @@ async def run_load(
         turns=sum(agent.turns for agent in crowd),
         pushes=len(load.ingest_ms),
         refused=load.refused,
-        ingest_p50_ms=_rank(load.ingest_ms, 0.5),
-        ingest_p99_ms=_rank(load.ingest_ms, 0.99),
-        lag_p50_ms=_rank(load.lag_ms, 0.5),
-        lag_p99_ms=_rank(load.lag_ms, 0.99),
+        ingest_p50_ms=rank(load.ingest_ms, 0.5),
+        ingest_p99_ms=rank(load.ingest_ms, 0.99),
+        lag_p50_ms=rank(load.lag_ms, 0.5),
+        lag_p99_ms=rank(load.lag_ms, 0.99),
         lags=len(load.lag_ms),
         stream_bytes=load.bytes,
         rss_mb=rss_bytes(pid) / 2**20,
         cpu_s=cpu_s(pid) - cpu_before_s,
         acked=load.acked,
     )
-
-
-def _rank(values: list[float], q: float) -> float:
-    ordered = sorted(values)
-    return ordered[int(q * (len(ordered) - 1))] if ordered else float("nan")

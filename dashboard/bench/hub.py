@@ -13,6 +13,7 @@ from typing import Any
 from agent_core import launch
 from agent_core.bench.figures import Figure
 from agent_core.errors import StateError
+from agent_core.ready_file import wait_ready
 from agent_core.variables import variables
 from dashboard.bench.crowd import Result, run_load
 
@@ -61,12 +62,10 @@ async def hub_process(folder: Path) -> AsyncIterator[dict[str, Any]]:
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        async with asyncio.timeout(START_S):
-            while not ready.exists():
-                if process.returncode is not None:
-                    raise StateError("the hub ended while it started", hint="see `loopline web --port 0`")
-                await asyncio.sleep(0.02)
-        yield json.loads(ready.read_text(encoding="utf-8"))
+        listening = await wait_ready(process, ready, START_S)
+        if listening is None:
+            raise StateError("the hub did not start", hint="see `loopline web --port 0`")
+        yield json.loads(listening)
     finally:
         if process.returncode is None:
             process.terminate()

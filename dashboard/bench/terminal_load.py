@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from agent_core import launch
-from agent_core.bench.process_cost import rss_bytes
+from agent_core.bench.figures import rank
 from agent_core.collector import calm_collector
+from agent_core.process_cost import rss_bytes
 from agent_core.variables import variables
 from dashboard.feed import EventFeed, JournalFollower
 from dashboard.tui.app import Dashboard
@@ -72,7 +73,7 @@ async def under_load(state_dir: Path, *, rate: int, seconds: float) -> Load:
             events=app.desk.state.events,
             emitted=emitted - dropped - lost,
             own_lag_ms=max(own),
-            own_lag_p99_ms=sorted(own)[len(own) * 99 // 100],
+            own_lag_p99_ms=rank(own, 0.99),
             wall_lag_ms=max(wall),
             rss_growth_mb=growth,
             cpu_share=cpu_share,

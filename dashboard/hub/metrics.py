@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from agent_core.telemetry.export.prometheus import Labels, family, head, histogram
 from agent_core.telemetry.rollup.figures import OTHER, Figures
 from agent_core.telemetry.rollup.prices import NANO
 from agent_core.telemetry.rollup.sketch import Sketch
@@ -22,7 +23,6 @@ SECONDS = tuple(0.01 * 2**n for n in range(14))
 GAP_SECONDS = (0.001, 0.002, 0.005, *SECONDS)
 """For gaps between chunks, where 10 ms is too coarse."""
 MAX_GROUPS = 400
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 Group = tuple[str, str, str]
 """(team, model, transport)."""
@@ -63,42 +63,38 @@ class Since:
 
 def exposition(since: Since, team: str | None, own: Mapping[str, float], counters: Counters) -> str:
     """All metrics that who sees `team` (None: all teams) may see."""
-    groups = {group: figures for group, figures in since.groups.items() if team in (None, group[0])}
+    groups = [(_labels(group), figures) for group, figures in since.groups.items() if team in (None, group[0])]
     lines: list[str] = []
-    for name, help_text, sketch, bounds in _HISTOGRAMS:
-        lines += _head(name, help_text, "histogram")
-        for group, figures in groups.items():
-            lines += _histogram(name, _labels(group), _sketch(figures, sketch), bounds)
-    for name, help_text, field in _COUNTERS:
-        lines += _head(name, help_text, "counter")
-        for group, figures in groups.items():
-            lines.append(f"{name}{{{_labels(group)}}} {_number(getattr(figures, field))}")
-    lines += _head("loopline_cost_usd_total", "Cost at list prices, estimated.", "counter")
-    for group, figures in groups.items():
-        lines.append(f"loopline_cost_usd_total{{{_labels(group)}}} {_number(figures.cost_nano / NANO)}")
-    lines += _head("loopline_suspect_figures_total", "Reported figures of calls that cannot be right.", "counter")
-    for group, figures in groups.items():
-        lines += [
-            f'loopline_suspect_figures_total{{{_labels(group)},figure="{_text(name)}"}} {_number(count)}'
-            for name, count in figures.suspect.items()
-        ]
-    lines += _head("loopline_turns_total", "Ended turns by status.", "counter")
-    for group, figures in groups.items():
-        lines += [
-            f'loopline_turns_total{{{_labels(group)},status="{_text(status)}"}} {_number(count)}'
-            for status, count in figures.turn_statuses.items()
-        ]
-    lines += _head("loopline_turn_stage_seconds_total", "Time of ended turns by stage.", "counter")
-    for group, figures in groups.items():
-        for stage in STAGES:
-            seconds = _number(figures.stages_ns[stage] / 1e9)
-            lines.append(f'loopline_turn_stage_seconds_total{{{_labels(group)},stage="{stage}"}} {seconds}')
-    lines += _head("loopline_connection_state_total", "Calls by what became of their chain.", "counter")
-    lines += [
-        f'loopline_connection_state_total{{team="{_text(owner)}",outcome="{_text(outcome)}"}} {_number(count)}'
+    for name, about, sketch, bounds in _HISTOGRAMS:
+        lines += head(name, "histogram", about)
+        for labels, figures in groups:
+            lines += _histogram(name, labels, _sketch(figures, sketch), bounds)
+    for name, about, field in _COUNTERS:
+        lines += family(name, "counter", about, [(labels, getattr(figures, field)) for labels, figures in groups])
+    cost = [(labels, figures.cost_nano / NANO) for labels, figures in groups]
+    lines += family("loopline_cost_usd_total", "counter", "Cost at list prices, estimated.", cost)
+    suspect = [
+        ({**labels, "figure": name}, count) for labels, figures in groups for name, count in figures.suspect.items()
+    ]
+    about = "Reported figures of calls that cannot be right."
+    lines += family("loopline_suspect_figures_total", "counter", about, suspect)
+    turns = [
+        ({**labels, "status": status}, count)
+        for labels, figures in groups
+        for status, count in figures.turn_statuses.items()
+    ]
+    lines += family("loopline_turns_total", "counter", "Ended turns by status.", turns)
+    stages = [
+        ({**labels, "stage": stage}, figures.stages_ns[stage] / 1e9) for labels, figures in groups for stage in STAGES
+    ]
+    lines += family("loopline_turn_stage_seconds_total", "counter", "Time of ended turns by stage.", stages)
+    outcomes = [
+        ({"team": owner, "outcome": outcome}, count)
         for (owner, outcome), count in since.outcomes.items()
         if team in (None, owner)
     ]
+    about = "Calls by what became of their chain."
+    lines += family("loopline_connection_state_total", "counter", about, outcomes)
     lines += _own(own, counters)
     return "\n".join(lines) + "\n"
 
@@ -128,40 +124,24 @@ def _sketch(figures: Figures, name: str) -> Sketch:
     return figures.gaps if name == "gap" else figures.sketches[name]
 
 
-def _histogram(name: str, labels: str, sketch: Sketch, bounds: Iterable[float]) -> Iterator[str]:
+def _histogram(name: str, labels: Labels, sketch: Sketch, bounds: Iterable[float]) -> Iterator[str]:
     values = [(value / 1000, count) for value, count in sketch.values()]
-    for bound in bounds:
-        within = sum(count for value, count in values if value <= bound)
-        yield f'{name}_bucket{{{labels},le="{_number(bound)}"}} {within}'
-    yield f'{name}_bucket{{{labels},le="+Inf"}} {sketch.count}'
-    yield f"{name}_sum{{{labels}}} {_number(sum(value * count for value, count in values))}"
-    yield f"{name}_count{{{labels}}} {sketch.count}"
+    within: list[tuple[float | None, int]] = [
+        (bound, sum(count for value, count in values if value <= bound)) for bound in bounds
+    ]
+    total = sum(value * count for value, count in values)
+    yield from histogram(name, labels, [*within, (None, sketch.count)], total, sketch.count)
 
 
 def _own(own: Mapping[str, float], counters: Counters) -> Iterator[str]:
     for name, value in own.items():
-        yield f"# TYPE loopline_hub_{name} gauge"
-        yield f"loopline_hub_{name} {_number(value)}"
+        yield from family(f"loopline_hub_{name}", "gauge", "", [({}, value)])
     for name in ("events", "batches", "repeated", "passed_over", "unfit"):
-        yield f"# TYPE loopline_hub_{name}_total counter"
-        yield f"loopline_hub_{name}_total {_number(getattr(counters, name))}"
-    yield "# TYPE loopline_hub_refused_total counter"
-    for code, count in counters.refused.items():
-        yield f'loopline_hub_refused_total{{code="{_text(code)}"}} {count}'
+        yield from family(f"loopline_hub_{name}_total", "counter", "", [({}, getattr(counters, name))])
+    refused = [({"code": code}, count) for code, count in counters.refused.items()]
+    yield from family("loopline_hub_refused_total", "counter", "", refused)
 
 
-def _head(name: str, help_text: str, kind: str) -> list[str]:
-    return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
-
-
-def _labels(group: Group) -> str:
+def _labels(group: Group) -> Labels:
     team, model, transport = group
-    return f'team="{_text(team)}",gen_ai_request_model="{_text(model)}",transport="{_text(transport)}"'
-
-
-def _text(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _number(value: float) -> str:
-    return repr(round(value, 9)) if isinstance(value, float) and not value.is_integer() else str(int(value))
+    return {"team": team, "gen_ai_request_model": model, "transport": transport}

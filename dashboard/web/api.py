@@ -15,7 +15,8 @@ from starlette.responses import Response, StreamingResponse
 from agent_core.telemetry.display import escaped_json_bytes
 from agent_core.telemetry.events import Event
 from agent_core.telemetry.export.files import write_csv, write_ndjson
-from dashboard.hub.metrics import CONTENT_TYPE, exposition
+from agent_core.telemetry.export.prometheus import CONTENT_TYPE
+from dashboard.hub.metrics import exposition
 from dashboard.hub.queries.history import export_filter, exported, follow
 from dashboard.hub.store.records import day_of
 from dashboard.web.access import ExportApi, MetricsApi, ReadApi

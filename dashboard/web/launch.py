@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from agent_core.clock import Clock, SystemClock
 from agent_core.errors import ConfigError
+from agent_core.ready_file import write_ready_file
 from dashboard.hub.core import Hub
 from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth, Launch, new_launch, services_of
@@ -90,7 +90,7 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             stack.callback(parts.stopping.set)
             running = Running(site.url, f"{site.url}/login?code={launch.code}", launch, parts)
             if options.ready_file is not None:
-                write_ready_file(options.ready_file, running)
+                _say_ready(options.ready_file, running)
             yield running
     finally:
         people.close()
@@ -111,7 +111,7 @@ async def serve_until_signal(options: WebOptions, announce: Callable[[Running], 
             loop.remove_signal_handler(number)
 
 
-def write_ready_file(path: Path, running: Running) -> None:
+def _say_ready(path: Path, running: Running) -> None:
     """For scripts of the same user: where it is, and the secrets of this launch. Owner-only, and whole or not there."""
     ready = {
         "url": running.url,
@@ -120,12 +120,8 @@ def write_ready_file(path: Path, running: Running) -> None:
         "secret": running.launch.secret,
         "ingest_token": running.launch.ingest_token,
     }
-    private = path.with_name(f"{path.name}.{os.getpid()}.new")
     try:
-        fd = os.open(private, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "w") as file:
-            json.dump(ready, file)
-        private.replace(path)
+        write_ready_file(path, ready)
     except OSError as error:
         raise ConfigError("--ready-file", "", "a file that can be written", got=error.strerror or str(path)) from None
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from agent_core.bench.process_cost import rss_bytes
 from agent_core.clock import SystemClock
 from agent_core.collector import calm_collector
+from agent_core.process_cost import rss_bytes
 from agent_core.variables import variables
 from lsp_server.process import Process
 from lsp_server.transport.stdio import serve_stdio

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import tempfile
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import msgspec
 from lsprotocol import types as lsp
 
 from agent_core import launch
+from agent_core.ready_file import wait_ready
 from lsp_server.editor import Editor
 from lsp_server.protocol.methods import Dashboard, Nothing
 from lsp_server.rpc.routes import Routes
 
 START_S = 30.0
-POLL_S = 0.05
 
 
 class _Ready(msgspec.Struct):
@@ -52,10 +51,5 @@ async def _start(editor: Editor) -> _Ready | None:
         stderr=asyncio.subprocess.DEVNULL,
     )
     editor.process.children.append(child)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(START_S):
-            while child.returncode is None:
-                if ready_file.exists():
-                    return msgspec.json.decode(ready_file.read_bytes(), type=_Ready)
-                await asyncio.sleep(POLL_S)
-    return None
+    listening = await wait_ready(child, ready_file, START_S)
+    return None if listening is None else msgspec.json.decode(listening, type=_Ready)

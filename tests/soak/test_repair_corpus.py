@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.bench.figures import rank
 from tests.support.repair_cases import Case, cases
 from tests.support.repair_corpus import Way, judge, verdict_line
 from tests.support.repair_rename import renamed
@@ -66,7 +67,7 @@ def report(run: str, rows: list[dict[str, object]], capsys: pytest.CaptureFixtur
             print(f"  {kind:32} {sum(row['outcome'] == 'fixed' for row in of_kind)} of {len(of_kind)}")
         for name in ("seconds", "cpu_s", "replies", "calls"):
             values = sorted(float(str(row[name])) for row in fixed)
-            p95 = values[min(len(values) - 1, int(len(values) * 0.95))]
+            p95 = rank(values, 0.95)
             print(f"  {name:10} median {statistics.median(values):g}, p95 {p95:g}")
         before = sum(int(str(row["edits_found"])) for row in fixed)
         after = sum(int(str(row["edits_kept"])) for row in fixed)

@@ -40,11 +40,6 @@ def custom(syntax: str, definition: str) -> dict[str, Any]:
     return {"tools": [{"type": "custom", "name": "c", "format": grammar}], "tool_choice": choice}
 
 
-def rules_in_a_row(count: int) -> str:
-    """A Lark grammar each of whose rules is the one before it; what it derives shows at the last."""
-    return 'r0: "a"\n' + "\n".join(f"r{n + 1}: r{n}" for n in range(count)) + f"\nstart: r{count}"
-
-
 def doubling(levels: int = 40) -> dict[str, Any]:
     """A schema each of whose parts is twice the next."""
     parts: dict[str, Any] = {f"p{n}": {"allOf": [{"$ref": f"#/$defs/p{n + 1}"}] * 2} for n in range(levels)}
@@ -76,10 +71,6 @@ EXTREMES: dict[str, Callable[[], dict[str, Any]]] = {
             "tools": [{"type": "function", "name": f"f{n}"} for n in range(1_000)],
         },
     },
-    "a long Lark grammar": lambda: custom("lark", "start: " + '("a" | "b") ' * 1_300),
-    "a longer one": lambda: custom("lark", "start: " + '("a" | "b") ' * 100_000),
-    "rules in a row": lambda: custom("lark", rules_in_a_row(1_150)),
-    "nothing without end": lambda: custom("lark", 'start: (""~99999)~99999'),
     "a long expression": lambda: custom("regex", "(a?){20}" * 1_900),
     "empty items": lambda: {"input": [{"role": "user", "content": ""}] * 15_000},
     "too many items": lambda: {"input": [{"role": "user", "content": ""}] * 300_000},

@@ -49,7 +49,6 @@ OPENAI_NODE = Client("openai-node", "node", ("openai@7.59.0", "ws@8.23.0"))
 CODEX = Client("codex", "node", ("@openai/codex@0.171.0",))
 COPILOT = Client("copilot", "node", ("@github/copilot@1.0.102",))
 OPENCODE = Client("opencode", "node", ("opencode-ai@1.18.33",))
-LARK = Client("lark", "python", ("lark==1.3.1",))
 
 
 def ready(client: Client) -> Client:

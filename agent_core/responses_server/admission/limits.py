@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from agent_core.errors import Retry, ServiceError
+from agent_core.rates import Bucket
 from agent_core.responses_server.settings import KeyLimits
 
 LEAST_PAUSE_S = 0.001
@@ -20,31 +21,22 @@ CONNECTION_PAUSE_S = 1.0
 """The pause asked for where a connection has to close first: nobody knows when."""
 
 
-class Bucket:
-    """Refills `per_minute` a minute up to that much."""
-
-    def __init__(self, per_minute: int, now_s: float) -> None:
-        self._most, self._per_s = float(per_minute), per_minute / 60
-        self._level, self._at_s = self._most, now_s
-
-    def wait_s(self, now_s: float) -> float:
-        """Seconds until there is 1 in it, 0 if there is."""
-        self._level = min(self._most, self._level + (now_s - self._at_s) * self._per_s)
-        self._at_s = now_s
-        wait_s = (1.0 - self._level) / self._per_s
-        return wait_s if wait_s > LEAST_PAUSE_S else 0.0
-
-    def take(self, count: int) -> None:
-        """Also what is not there."""
-        self._level -= count
-
-
 class _Key:
     def __init__(self, limits: KeyLimits, now_s: float) -> None:
         self.limits = limits
         self.connections = 0
-        self.requests = Bucket(limits.requests_per_minute, now_s) if limits.requests_per_minute else None
-        self.tokens = Bucket(limits.tokens_per_minute, now_s) if limits.tokens_per_minute else None
+        self.requests = _a_minute(limits.requests_per_minute, now_s)
+        self.tokens = _a_minute(limits.tokens_per_minute, now_s)
+
+
+def _a_minute(most: int, now_s: float) -> Bucket | None:
+    """0: no limit."""
+    return Bucket(per_s=most / 60, burst=float(most), now_s=now_s) if most else None
+
+
+def _pause_s(bucket: Bucket, now_s: float) -> float:
+    wait_s = bucket.wait_s(now_s)
+    return wait_s if wait_s > LEAST_PAUSE_S else 0.0
 
 
 class Limits:
@@ -79,10 +71,10 @@ class Limits:
         if held is None:
             return None
         now_s = self._now_s()
-        if held.tokens is not None and (wait_s := held.tokens.wait_s(now_s)):
+        if held.tokens is not None and (wait_s := _pause_s(held.tokens, now_s)):
             return self._refusal(key, "tokens", f"{held.limits.tokens_per_minute} a minute", wait_s)
         if held.requests is not None:
-            if wait_s := held.requests.wait_s(now_s):
+            if wait_s := _pause_s(held.requests, now_s):
                 return self._refusal(key, "requests", f"{held.limits.requests_per_minute} a minute", wait_s)
             held.requests.take(1)
         return None

@@ -15,13 +15,12 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
-import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
 from agent_core.errors import ConfigError
+from agent_core.ready_file import write_ready_file
 from agent_core.responses_server.process.coalescing import CoalescingHttp, CoalescingProtocol
 from agent_core.responses_server.service import Service
 from agent_core.responses_server.settings import FRAME_CEILING_BYTES, ServeSettings
@@ -122,7 +121,7 @@ class _Server(PromptServer):
         if self._settings.parent_pipe_fd is not None:
             loop.add_reader(self._settings.parent_pipe_fd, self._parent_pipe, self._settings.parent_pipe_fd)
         if self._settings.ready_file is not None:
-            write_ready_file(self._settings.ready_file, service_url(self._sock))
+            write_ready_file(self._settings.ready_file, {"url": service_url(self._sock), "pid": os.getpid()})
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -176,16 +175,6 @@ def _allow_many_files() -> None:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def write_ready_file(path: Path, url: str) -> None:
-    """Whole or not at all, for the owner only."""
-    data = msgspec.json.encode({"url": url, "pid": os.getpid()})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data + b"\n")
-    temporary.replace(path)
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -62,7 +62,7 @@ async def test_nobody_gets_past_any_guarded_route(site: Site) -> None:
                     answer = await client.request(method, path_of(route), headers=headers)
                     assert answer.status_code in (401, 403, 429), (method, route.path, headers)
                     assert "set-cookie" not in answer.headers
-                site.parts.failures._left.clear()
+                site.parts.failures.clear()
 
 
 async def test_each_role_may_do_what_it_may_and_no_more(site: Site) -> None:
@@ -155,7 +155,7 @@ async def test_the_matrix_of_origins_and_credentials(site: Site) -> None:
             ):
                 assert answer.status_code in expected(way, credential, name), (way, credential, name)
                 assert "access-control-allow-origin" not in answer.headers
-            site.parts.failures._left.clear()
+            site.parts.failures.clear()
 
 
 async def test_a_stream_of_our_page_is_accepted_without_an_origin(site: Site) -> None:

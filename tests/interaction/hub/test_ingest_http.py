@@ -217,8 +217,8 @@ async def test_too_many_batches_of_a_source_are_told_to_wait(site: Site) -> None
     events = finished()
     async with site.client(site.ingest_token) as client:
         answers = [await push(client, events[:3]) for _ in range(3)]
-        (bucket,) = site.parts.ingest_rate._left
-        site.parts.ingest_rate._left[bucket] = (0.0, site.clock.mono_ns() + 10**12)
+        (key,) = site.parts.ingest_rate._buckets
+        site.parts.ingest_rate.take(key, site.clock.mono_ns() + 10**12, amount=1e12)
         waiting = await push(client, events)
         other = await push(client, finished(2))
     assert {answer.status_code for answer in answers} == {200}

@@ -12,5 +12,4 @@ RULES = (
     Rule("clients.copilot", "Copilot CLI 1.0.102", "Over WebSocket it chains and reads the cached tokens."),
     Rule("clients.opencode", "opencode 1.18", "Over HTTP it runs a tool and ends."),
     Rule("clients.exports", "Codex 0.171, Copilot CLI 1.0.102", "What they export to a hub is what the ledger has."),
-    Rule("clients.lark", "lark 1.3", "What is made up for a Lark grammar is accepted by the real parser."),
 )

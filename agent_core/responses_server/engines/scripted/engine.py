@@ -31,7 +31,6 @@ from agent_core.responses_server.engine import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.engines.scripted.lark_text import lark_text
 from agent_core.responses_server.engines.scripted.pattern_text import pattern_text
 from agent_core.responses_server.engines.scripted.schema_values import Bounds, TooMuch, example
 from agent_core.responses_server.engines.scripted.script import (
@@ -202,9 +201,14 @@ def _call_of(tool: EngineTool, bounds: Bounds) -> Output:
         return Output(function_call=ScriptedCall(tool.name, arguments, namespace=tool.namespace))
     text = "example"
     if tool.format is not None:
+        if tool.format.syntax == "lark":
+            raise EngineError(
+                f"The input of {tool.name!r} follows a Lark grammar, which is not filled in here: play it from a "
+                "script (`loopline serve --rollout FILE`).",
+                code="grammar_unreadable",
+            )
         bounds.write(GRAMMAR_WORK * len(tool.format.definition))
-        make = lark_text if tool.format.syntax == "lark" else pattern_text
-        text = make(tool.format.definition)
+        text = pattern_text(tool.format.definition)
     return Output(custom_tool_call=ScriptedCustomCall(tool.name, text, namespace=tool.namespace))
 
 

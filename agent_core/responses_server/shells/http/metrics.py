@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
-from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from agent_core.responses_server.metrics.exposition import CONTENT_TYPE, Now, exposition
+from agent_core.process_cost import rss_bytes
+from agent_core.responses_server.metrics.exposition import Now, exposition
 from agent_core.responses_server.service import Service
-
-STATM = Path("/proc/self/statm")
+from agent_core.telemetry.export.prometheus import CONTENT_TYPE
 
 
 class Metrics:
@@ -44,6 +42,6 @@ class Metrics:
 def _resident_bytes() -> int | None:
     """Of this process; None where the system does not tell."""
     try:
-        return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return rss_bytes()
     except (OSError, ValueError, IndexError):
         return None

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent_core.errors import ConfigError
+from agent_core.ready_file import write_ready_file
 from agent_core.responses_server.app import build_app
-from agent_core.responses_server.process.run import bind, run_process, service_url, write_ready_file
+from agent_core.responses_server.process.run import bind, run_process, service_url
 from tests.support.parts import lacking
 from tests.support.service import settings
 
@@ -20,7 +21,7 @@ def test_the_ready_file_is_whole_and_the_owners(tmp_path: Path) -> None:
     path = tmp_path / "ready.json"
     path.write_text("stale")
     path.chmod(0o644)
-    write_ready_file(path, "http://127.0.0.1:1")
+    write_ready_file(path, {"url": "http://127.0.0.1:1", "pid": os.getpid()})
     assert json.loads(path.read_text()) == {"url": "http://127.0.0.1:1", "pid": os.getpid()}
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [path]
