@@ -10,12 +10,16 @@ from typing import Annotated
 import typer
 
 from agent_core.cli import manage, plugins
+from agent_core.cli.interactive import PLUGIN, is_interactive
 from agent_core.errors import LooplineError
 from agent_core.telemetry.screen import guard_streams, put, say
 
 app = typer.Typer(
     name="loopline",
-    help="A coding agent that keeps one WebSocket open to the model and shows where every millisecond and token goes.",
+    help="A coding agent that keeps one WebSocket open to the model and shows where every millisecond and token goes."
+    "\n\n"
+    'Without a command, on a terminal: a conversation in this folder. `loopline "a task"` begins with it, -c goes on '
+    "with the folder's latest session, -r with another one; `loopline -c --help` lists all options.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,12 +41,21 @@ def run_app() -> None:
     """Run the command line; every error of ours becomes one line, a hint and its exit code."""
     guard_streams()
     try:
-        app()
+        if is_interactive(sys.argv[1:], _commands()) and sys.stdin.isatty() and sys.stdout.isatty():
+            plugins.run(PLUGIN, sys.argv[1:])
+        else:
+            app()
     except LooplineError as error:
         say(f"loopline: {error.message}")
         if error.hint:
             say(f"  hint: {error.hint}")
         sys.exit(error.exit_code)
+
+
+def _commands() -> set[str]:
+    return {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands} | {
+        group.name or "" for group in app.registered_groups
+    }
 
 
 def _program(given: str | None) -> str | None:

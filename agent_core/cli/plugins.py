@@ -29,6 +29,11 @@ def register(app: typer.Typer) -> None:
         app.command(name, help=text, context_settings=_RAW, add_help_option=False)(_runner(name))
 
 
+def run(name: str, arguments: list[str]) -> None:
+    """Run the entry point of that name, a command or not."""
+    _load(name)(arguments)
+
+
 def _runner(name: str) -> Callable[[typer.Context], None]:
     def command(context: typer.Context) -> None:
         _load(name)(list(context.args))

@@ -130,7 +130,7 @@ async def host_session(
     rules = rules or KeptRules()
     loaded = rules.begin(loaded)
     settings = loaded.settings
-    endpoint = await completed(choose(settings, options.env))
+    endpoint = await completed(choose(settings, options.env), before=header.model if header is not None else "")
     terms_of(settings)  # what can't be used is told before anything starts
     book = model_book(endpoint, settings)
     if settings.effort is not None and loaded.origins["effort"].layer == "flag":

@@ -47,12 +47,15 @@ def choose(settings: Settings, env: Mapping[str, str]) -> Endpoint:
     return Endpoint(base_url=settings.base_url, model=model, api_key=key, note=_note(model))
 
 
-async def completed(endpoint: Endpoint) -> Endpoint:
-    """The endpoint with a model. Raises ConfigError where the service has several, or none; ServiceUnreachable or
+async def completed(endpoint: Endpoint, *, before: str = "") -> Endpoint:
+    """The endpoint with a model: the only one that the service lists, or the one of `before`, which the session used
+    so far, if it is among several. Raises ConfigError where the service has several, or none; ServiceUnreachable or
     AuthError where it does not list them."""
     if endpoint.model or endpoint.base_url is None:
         return endpoint
     found = [entry.id for entry in await list_models(endpoint.base_url, endpoint.api_key)]
+    if before in found:
+        return msgspec.structs.replace(endpoint, model=before, note=_note(before))
     if len(found) != 1:
         listed = ", ".join(found[:MAX_LISTED]) + (", …" if len(found) > MAX_LISTED else "")
         raise ConfigError(

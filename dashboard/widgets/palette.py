@@ -43,7 +43,7 @@ CYCLE = (DARK, LIGHT, "ansi-dark", "ansi-light")
 
 def _colours(
     *, inference: str, overhead: str, tools: str, approval: str, other: str, dim: str, bad: str, warn: str, good: str,
-    accent: str, tick: str,
+    accent: str, tick: str, code: str,
 ) -> dict[Role, Style]:  # fmt: skip
     return {
         "": Style(),
@@ -60,13 +60,28 @@ def _colours(
         "warn": Style(color=warn),
         "good": Style(color=good),
         "accent": Style(color=accent, bold=True),
+        "em": Style(italic=True),
+        "title": Style(color=accent, bold=True),
+        "quote": Style(color=dim, italic=True),
+        "link": Style(color=accent, underline=True),
+        "chosen": Style(color=accent, bold=True, reverse=True),
+        "code": Style(color=code),
+        "code.word": Style(color=approval),
+        "code.name": Style(color=accent),
+        "code.text": Style(color=tools),
+        "code.number": Style(color=overhead),
+        "code.note": Style(color=dim, italic=True),
+        "added": Style(color=good),
+        "removed": Style(color=bad),
+        "added.word": Style(color=good, bold=True, underline=True),
+        "removed.word": Style(color=bad, bold=True, underline=True),
     }
 
 
 _DARK = Palette(
     roles=_colours(
         inference="#5aa9ff", overhead="#ff9f40", tools="#62c073", approval="#b48cff", other="#9aa3b2", dim="#9aa3b2",
-        bad="#ff7a7a", warn="#e6c34a", good="#62c073", accent="#5aa9ff", tick="#ffffff",
+        bad="#ff7a7a", warn="#e6c34a", good="#62c073", accent="#5aa9ff", tick="#ffffff", code="#e6c34a",
     ),
     cursor=Style(bgcolor="#263245"),
     marked=Style(bgcolor="#242a33"),
@@ -75,7 +90,7 @@ _DARK = Palette(
 _LIGHT = Palette(
     roles=_colours(
         inference="#1763c2", overhead="#a04d00", tools="#1c7434", approval="#7237c9", other="#565f6d", dim="#565f6d",
-        bad="#b42323", warn="#7d5f00", good="#1c7434", accent="#1763c2", tick="#ffffff",
+        bad="#b42323", warn="#7d5f00", good="#1c7434", accent="#1763c2", tick="#ffffff", code="#7d5f00",
     ),
     cursor=Style(bgcolor="#dae8f9"),
     marked=Style(bgcolor="#e8ebee"),
@@ -86,7 +101,7 @@ _LIGHT = Palette(
 def _ansi(dim: Style) -> Palette:
     colours = _colours(
         inference="blue", overhead="yellow", tools="green", approval="magenta", other="default", dim="default",
-        bad="red", warn="yellow", good="green", accent="cyan", tick="white",
+        bad="red", warn="yellow", good="green", accent="cyan", tick="white", code="yellow",
     )  # fmt: skip
     return Palette(
         roles={**colours, "dim": dim, "other": dim, "head": dim},

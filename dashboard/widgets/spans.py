@@ -17,7 +17,8 @@ from dashboard.state.format import one_line
 
 Role = Literal[
     "", "strong", "dim", "inference", "overhead", "tools", "approval", "other", "bad", "warn", "good", "accent",
-    "inference.tick", "head",
+    "inference.tick", "head", "em", "title", "quote", "link", "code", "code.word", "code.name", "code.text",
+    "code.number", "code.note", "added", "removed", "added.word", "removed.word", "chosen",
 ]  # fmt: skip
 """What a text stands for. One accent per quantity, everywhere the same."""
 Span: TypeAlias = tuple[str, Role]

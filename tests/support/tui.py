@@ -7,12 +7,14 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 from tests.support.waiting import eventually
 
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
 
+from textual.app import App
 from textual.pilot import Pilot
 
 from agent_core.telemetry.events import Event
@@ -81,7 +83,7 @@ async def settled(app: Dashboard, folded: int) -> MainScreen:
     return screen
 
 
-def screen_text(app: Dashboard) -> list[str]:
+def screen_text(app: App[Any]) -> list[str]:
     """What is on screen, line by line, as a terminal would show it without colours."""
     width, height = app.size
     lines = app.screen._compositor.render_strips(app.size)

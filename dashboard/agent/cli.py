@@ -1,0 +1,108 @@
+"""Options of `loopline` without a command: the interactive session."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent_core.errors import UsageError
+
+
+def main(arguments: list[str]) -> None:
+    """Entry point: parse and run."""
+    app = typer.Typer(
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.command()(agent)
+    app(_resume_alone(arguments), prog_name="loopline")
+
+
+def _resume_alone(arguments: list[str]) -> list[str]:
+    """`-r` without a value asks which session: an empty value says so."""
+    found = list(arguments)
+    for at, argument in enumerate(found):
+        if argument == "--":
+            break
+        if argument in ("-r", "--resume") and (at + 1 == len(found) or found[at + 1].startswith("-")):
+            found.insert(at + 1, "")
+            break
+    return found
+
+
+def agent(
+    task: Annotated[str, typer.Argument(metavar="[TASK]", help="The first message.", show_default=False)] = "",
+    go_on: Annotated[
+        bool, typer.Option("-c", "--continue", help="Go on with this folder's latest session.")
+    ] = False,
+    resume: Annotated[
+        str | None,
+        typer.Option("-r", "--resume", metavar="[ID|PREFIX|TITLE]", help="Go on with an earlier session, in its folder "
+                     "and with its model; without a value: choose one."),
+    ] = None,
+    workspace: Annotated[
+        Path | None,
+        typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in. [default: this folder]"),
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model of every call.")] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
+    ] = None,
+    approve: Annotated[
+        str | None,
+        typer.Option(metavar="auto|ask|never", help="ask: commands ask here. auto: nothing asks. never: what would ask "
+                     "is denied. [default: ask]"),
+    ] = None,
+    transport: Annotated[
+        str | None, typer.Option(metavar="auto|websocket|http", help="How to reach the service. [default: auto]")
+    ] = None,
+    python: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
+    ] = None,
+    theme: Annotated[
+        str | None, typer.Option(metavar="dark|light|ansi-dark|ansi-light", help="Colours. [default: dark]")
+    ] = None,
+    mouse: Annotated[
+        bool, typer.Option("--mouse", help="Wheel and clicks come here; the terminal's own selection then needs Shift.")
+    ] = False,
+) -> None:  # fmt: skip
+    """A conversation with the agent, in this folder.
+
+    Enter sends, /help lists keys and commands, Ctrl+D leaves.
+    """
+    from dashboard.agent.command import agent_command
+    from dashboard.agent.sessions.options import AgentOptions
+
+    if go_on and resume is not None:
+        raise UsageError("--continue and --resume exclude each other")
+    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport}
+    program = str(Path(python).expanduser().absolute()) if python and "/" in python else python
+    sys.exit(
+        agent_command(
+            AgentOptions(
+                task=task,
+                workspace=workspace,
+                resume=resume,
+                latest=go_on,
+                flags=flags,
+                python=program,
+                mouse=mouse,
+                theme=_theme(theme),
+            )
+        )
+    )
+
+
+def _theme(name: str | None) -> str | None:
+    if name is None:
+        return None
+    names = {"dark": "loopline-dark", "light": "loopline-light", "ansi-dark": "ansi-dark", "ansi-light": "ansi-light"}
+    if name not in names:
+        raise UsageError(f"no theme is named {name[:40]!r}", hint=f"one of {', '.join(names)}")
+    return names[name]

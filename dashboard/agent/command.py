@@ -1,0 +1,49 @@
+"""The interactive session: what the command line calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from agent_core.clock import SystemClock
+from agent_core.errors import UsageError
+from agent_core.variables import variables
+from dashboard.agent.sessions.options import AgentOptions
+
+
+def agent_command(options: AgentOptions) -> int:
+    """Run the conversation until it is left; the exit code. Raises UsageError and ConfigError before anything is
+    drawn."""
+    options, root = settled(options)
+    from dashboard.agent.app import AgentApp
+    from dashboard.agent.ending import EXIT, Ending
+    from dashboard.agent.keys_of_terminals import know_more_keys
+
+    know_more_keys()
+    app = AgentApp(options, root=root, clock=SystemClock())
+    with Ending(lambda: app.end_from_signal(EXIT)) as ending:
+        code = app.run(mouse=options.mouse)
+    if app.failure is not None:
+        raise app.failure
+    return EXIT if ending.by_signal else code if code is not None else app.return_code or 0
+
+
+def settled(options: AgentOptions) -> tuple[AgentOptions, Path]:
+    """The options with the session that they name by its id, and the folder of the conversation."""
+    if options.workspace is not None and not options.workspace.is_dir():
+        raise UsageError(f"no such folder: {options.workspace}", hint="name an existing folder with --workspace")
+    root = (options.workspace or Path()).resolve()
+    if options.latest or options.resume:
+        from agent_core.agent.archive import Archive
+        from agent_core.config import state_dir
+        from agent_core.hosting.resume import read_header, roots_of
+        from dashboard.agent.sessions import finding
+
+        folder = state_dir(variables()) / "sessions"
+        entries = Archive(folder).entries()
+        entry = finding.meant(entries, options.resume) if options.resume else finding.latest(entries, root)
+        options = msgspec.structs.replace(options, resume=entry.id)
+        if options.workspace is None:
+            root = roots_of(read_header(folder, entry.id))[0]
+    return options, root

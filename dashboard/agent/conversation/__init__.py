@@ -1,0 +1,1 @@
+"""What was said and done, as blocks of a page. Pure: no clock, no files, no tasks."""

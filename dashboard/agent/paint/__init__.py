@@ -1,0 +1,1 @@
+"""Blocks to lines of spans: pure functions of a block, a width and whether it is open."""

@@ -1,0 +1,1 @@
+"""Textual parts of the conversation."""
