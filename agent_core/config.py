@@ -43,6 +43,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Effective settings. Fields carry their defaults; `SETTINGS` documents each key."""
 
     base_url: str | None = None
+    provider: str | None = None
+    providers: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     model: str | None = None
     effort: Effort | None = None
     reasoning_summary: ReasoningSummary = "auto"
@@ -184,6 +186,10 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="base_url", field="base_url", env="LOOPLINE_BASE_URL", parse=_url,
             expected="a URL that starts with http:// or https://",
             doc="Responses service to talk to, ending in /v1. Unset and no OPENAI_API_KEY: the embedded service."),
+    Setting(key="provider", field="provider", env="LOOPLINE_PROVIDER", parse=_text,
+            expected="a provider's name", doc="Provider by name, as `loopline models` lists them; else base_url."),
+    Setting(key="providers", field="providers", parse=_tables, expected="tables, one per provider",
+            doc="Providers of your own, or over ready-made ones: base_url, key_env, wire, model."),
     Setting(key="model", field="model", env="LOOPLINE_MODEL", parse=_text, workspace=True,
             expected="a model name", doc="Model of every call. Unset: `repair` on the embedded service."),
     Setting(key="effort", field="effort", env="LOOPLINE_EFFORT", parse=_choice(EFFORTS), workspace=True,
@@ -278,6 +284,7 @@ SETTINGS: tuple[Setting, ...] = (
             parse=_choice(get_args(ServeLogFormat)), expected="json or text", doc="`serve`: form of a line on stderr."),
 )  # fmt: skip
 
+_LAYERS = ("default", "user", "workspace", "env", "flag")
 _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _BY_FIELD = {setting.field: setting for setting in SETTINGS}
 
@@ -394,6 +401,8 @@ def load(
         if value is not None:
             setting = _BY_FIELD[field]
             apply(setting, value, "flag", setting.flag or "--" + setting.key.replace("_", "-").replace(".", "-"))
+    if _LAYERS.index(origins["base_url"].layer) > _LAYERS.index(origins["provider"].layer):
+        values.pop("provider", None)  # an address that is said closer to the user names another service
     return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored), workspace=said)
 
 

@@ -19,16 +19,17 @@ import msgspec
 
 from agent_core.config import config_dir
 from agent_core.errors import StateError, UsageError
+from agent_core.providers import PROVIDERS
 
 SERVICE = "loopline"
 VARIABLES: Mapping[str, str] = {
-    "openai": "OPENAI_API_KEY",
+    **{name: provider.key_env for name, provider in PROVIDERS.items() if provider.key_env},
     "upstream": "LOOPLINE_UPSTREAM_KEY",
     "hub": "LOOPLINE_HUB_TOKEN",
 }
 """Environment variables that win over what is kept."""
 
-DEFAULT_URLS: Mapping[str, str] = {"openai": "https://api.openai.com/v1"}
+DEFAULT_URLS: Mapping[str, str] = {name: provider.base_url for name, provider in PROVIDERS.items() if provider.base_url}
 """Where a provider's key goes if no address is named."""
 
 _PORTS: Mapping[str, int] = {"http": 80, "https": 443}
@@ -66,9 +67,10 @@ class Keys:
         self._ring = _keyring(env)
         self.where = "the system's keyring" if self._ring is not None else str(self._file)
 
-    def get(self, name: str, url: str) -> str | None:
-        """The key that goes to `url`: the variable's value, else the kept one if it was set for that origin."""
-        value = self._env.get(VARIABLES.get(name, ""), "").strip()
+    def get(self, name: str, url: str, *, variable: str | None = None) -> str | None:
+        """The key that goes to `url`: the variable's value, else the kept one if it was set for that origin.
+        `variable` None: the one that is known by that name."""
+        value = self._env.get(VARIABLES.get(name, "") if variable is None else variable, "").strip()
         if value:
             return value
         kept = self._kept(name)

@@ -60,9 +60,9 @@ class ModelBook:
 
     async def _ask(self) -> tuple[ModelInfo, ...]:
         endpoint = self._endpoint() or Endpoint(base_url=None, model=EMBEDDED_MODEL)
-        if endpoint.base_url is None:
+        if endpoint.listed_at is not None:
+            found = await list_models(*endpoint.listed_at)
+        else:
             service = await self._service()
             found = await list_models(service.base_url, service.api_key)
-        else:
-            found = await list_models(endpoint.base_url, endpoint.api_key)
         return tuple(ModelInfo(id=entry.id, capabilities=entry.capabilities) for entry in found)

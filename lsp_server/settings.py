@@ -25,7 +25,7 @@ _STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
 _FIELDS: Mapping[str, str] = {
     "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
-    "effort": "effort", "project": "project",
+    "effort": "effort", "provider": "provider", "project": "project",
     "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
 }  # fmt: skip
 _SWITCHES: Mapping[str, str] = {

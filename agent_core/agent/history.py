@@ -27,7 +27,7 @@ from agent_core.text import to_json
 
 class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session"):
     """First line of the file. `created` is RFC 3339, `roots` absolute folders. `base_url` is the service's, "" the
-    embedded one's; None: not known."""
+    embedded one's; None: not known. `provider` is its name, "" where none was named."""
 
     v: int = 1
     id: str
@@ -35,6 +35,7 @@ class SessionHeader(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind",
     roots: tuple[str, ...]
     model: str
     base_url: str | None = None
+    provider: str = ""
 
 
 class ItemRecord(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="item"):

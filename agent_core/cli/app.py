@@ -74,6 +74,11 @@ def run(
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
     ] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Provider by name: openai, azure, openrouter, groq, cerebras, deepseek, "
+                     "mistral, ollama, llama-server, vllm, lmstudio, litellm, or your own of [providers.NAME]."),
+    ] = None,
     approve: Annotated[
         str | None,
         typer.Option(metavar="auto|ask|never", help="ask: commands ask on the terminal. auto: nothing asks. "
@@ -107,7 +112,14 @@ def run(
     """
     from agent_core.cli.run import RunOptions, run_task
 
-    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport, "effort": effort}
+    flags = {
+        "model": model,
+        "base_url": base_url,
+        "provider": provider,
+        "approve": approve,
+        "transport": transport,
+        "effort": effort,
+    }
     sys.exit(
         run_task(
             RunOptions(

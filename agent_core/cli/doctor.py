@@ -19,8 +19,10 @@ from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock
 from agent_core.config import config_dir, load, runtime_dir, state_dir
 from agent_core.errors import LooplineError
-from agent_core.keys import Keys
+from agent_core.keys import Keys, origin_of
 from agent_core.runtime.embedded import embedded_service
+from agent_core.runtime.endpoint import choose
+from agent_core.runtime.models import list_models
 from agent_core.tools.commands.environment import command_environment
 from agent_core.tools.mcp.server import Place, Server
 from agent_core.tools.mcp.servers import Servers
@@ -73,6 +75,7 @@ def _findings() -> Iterator[Finding]:
     for name, folder in (("state", state_dir(env)), ("sockets", runtime_dir(env))):
         yield _writable(name, folder)
     yield _key(env)
+    yield asyncio.run(_provider(env))
     yield asyncio.run(_service(env))
     yield from _sandbox(env)
     yield from asyncio.run(_servers(env))
@@ -108,6 +111,21 @@ def _key(env: dict[str, str]) -> Finding:
         detail = "no key is set: `run` uses the embedded service with the model `repair`"
         return Finding(name="key", state="note", detail=detail, remedy="`loopline auth set openai`")
     return Finding(name="key", state="ok", detail=f"of openai, from {source}")
+
+
+async def _provider(env: dict[str, str]) -> Finding:
+    """The service in use, asked for its models where it is not our own."""
+    try:
+        endpoint = choose(load(env=env).settings, env)
+        if endpoint.listed_at is None:
+            return Finding(name="provider", state="ok", detail="the embedded service")
+        where = endpoint.provider or origin_of(endpoint.listed_at[0])
+        found = await list_models(*endpoint.listed_at)
+    except LooplineError as error:
+        return Finding(name="provider", state="bad", detail=error.message, remedy=error.hint or "")
+    there = not endpoint.model or endpoint.model in {entry.id for entry in found}
+    detail = f"{where} lists {len(found)} models" + ("" if there else f", and {endpoint.model} is not among them")
+    return Finding(name="provider", state="ok" if there else "note", detail=detail, remedy="`loopline models`")
 
 
 async def _service(env: dict[str, str]) -> Finding:

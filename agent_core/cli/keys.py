@@ -6,9 +6,10 @@ import getpass
 import sys
 
 from agent_core.cli.console import make_console
-from agent_core.config import load
+from agent_core.config import Settings, load
 from agent_core.errors import UsageError
-from agent_core.keys import DEFAULT_URLS, Keys
+from agent_core.keys import Keys
+from agent_core.providers import PROVIDERS, provider_of
 from agent_core.telemetry.display import clean
 from agent_core.variables import variables
 
@@ -24,11 +25,20 @@ def set_key(provider: str, base_url: str | None) -> None:
     """`base_url` None: the address that the user's own settings name, else the provider's."""
     env = variables()
     keys = Keys(env)
-    if base_url is None and provider in DEFAULT_URLS:
-        base_url = load(env=env).settings.base_url
+    if base_url is None:
+        base_url = _address(provider, load(env=env).settings)
     keys.set(provider, read_secret(f"key of {provider}"), base_url)
     text = f"The key of {provider} is kept in {keys.where}{_bound(keys, provider)}."
     make_console().print(text, soft_wrap=True)
+
+
+def _address(provider: str, settings: Settings) -> str | None:
+    """Where the key goes: for `openai` the user's own `base_url`, for others what their profile or table says."""
+    if provider == "openai" and settings.base_url:
+        return settings.base_url
+    if provider in PROVIDERS or provider in settings.providers:
+        return provider_of(provider, settings.providers).base_url or None
+    return None
 
 
 def show_key(provider: str) -> int:

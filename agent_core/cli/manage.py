@@ -20,6 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
     app.command("export")(export)
     app.command("import")(import_)
+    app.command("models")(models)
     app.command("trust")(trust)
     for name, group in (("auth", auth_app), ("hub", hub_app), ("sessions", sessions_app)):
         app.add_typer(group, name=name)
@@ -50,6 +51,19 @@ def import_(
     from agent_core.cli.others.importing import import_logs
 
     import_logs(agent, path)
+
+
+def models(
+    provider: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of this provider. [default: the one in use]")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(metavar="URL", help="Of this service, ending in /v1.")] = None,
+    json: Json = False,
+) -> None:
+    """List the models of the provider in use, with what is known of each."""
+    from agent_core.cli.models import show_models
+
+    show_models(provider, base_url, json=json)
 
 
 def export(

@@ -52,4 +52,7 @@ def as_it_was(loaded: Loaded, header: SessionHeader, path: Path) -> Loaded:
     if header.base_url is not None and origins["base_url"].layer not in SAID_NOW:
         settings = msgspec.structs.replace(settings, base_url=header.base_url)
         origins["base_url"] = origin
+    if header.base_url is not None and not {origins["provider"].layer, origins["base_url"].layer} & set(SAID_NOW):
+        settings = msgspec.structs.replace(settings, provider=header.provider or None)
+        origins["provider"] = origin
     return msgspec.structs.replace(loaded, settings=settings, origins=origins)

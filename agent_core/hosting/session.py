@@ -36,6 +36,7 @@ from agent_core.hosting.control import HostedSession, HostedSessions
 from agent_core.hosting.observers import EventTap, Observers
 from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.resume import as_it_was, check_id, read_header, roots_of
+from agent_core.keys import origin_of
 from agent_core.model.session import ModelSession
 from agent_core.runtime.connect import compacts_in_band, create_options, model_book, model_settings, shown
 from agent_core.runtime.embedded import Embedded, embedded_service
@@ -178,7 +179,13 @@ async def host_session(
         stack.push_async_callback(toolbox.close)
         embedded: Embedded | None = None
         if endpoint.base_url is None:
-            starting = stack.enter_async_context(embedded_service(options.env, clock)) if service is None else service()
+            starting: Awaitable[Embedded]
+            if service is None or endpoint.upstream is not None:
+                asked = endpoint.upstream
+                upstream = None if asked is None else (endpoint.model, asked.url, asked.api_key)
+                starting = stack.enter_async_context(embedded_service(options.env, clock, upstream=upstream))
+            else:
+                starting = service()
             embedded = await starting
         reached = model_settings(endpoint, embedded, settings, session_id)
         model = ModelSession(reached, clock=clock, emitter=emitter, session_id=session_id)
@@ -247,8 +254,16 @@ async def host_session(
         for key, path in loaded.ignored:
             observers(Notice(severity="warning", text=f"{path}: `{key}` is ignored; a workspace may not set it"))
         observers(
-            SessionOpened(session_id=session_id, model=endpoint.model, endpoint=shown(reached), note=endpoint.note)
+            SessionOpened(
+                session_id=session_id,
+                model=endpoint.model,
+                endpoint=shown(reached) if endpoint.upstream is None else origin_of(endpoint.upstream.url),
+                note=endpoint.note,
+            )
         )
+        if endpoint.defaulted:
+            text = f"no model is named: {endpoint.model}, the default of {endpoint.defaulted}; --model names another"
+            observers(Notice(severity="info", text=text))
         if settings.sandbox == "auto" and settings.approve == "auto" and found.kind == "none":
             observers(Notice(severity="warning", text=NO_SANDBOX))
         await asyncio.gather(session.open(), workspace.hold())
@@ -364,5 +379,6 @@ def _history(
         roots=tuple(kept_name(str(root)) for root in roots),
         model=endpoint.model,
         base_url=endpoint.base_url or EMBEDDED_URL,
+        provider=endpoint.provider,
     )
     return History.create(folder, header)

@@ -38,19 +38,28 @@ class _Ready(msgspec.Struct):
 
 
 @asynccontextmanager
-async def embedded_service(env: Mapping[str, str], clock: Clock) -> AsyncIterator[Embedded]:
-    """Start the service, yield it once it listens, stop it at the end. Raises ServiceUnreachable if it can't start."""
+async def embedded_service(
+    env: Mapping[str, str], clock: Clock, *, upstream: tuple[str, str, str | None] | None = None
+) -> AsyncIterator[Embedded]:
+    """Start the service, yield it once it listens, stop it at the end. `upstream`: model, address and key of a provider
+    whose model it offers. Raises ServiceUnreachable if it can't start."""
     key = secrets.token_urlsafe(32)
     life_read, life_write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="loopline-") as folder:
         ready_file, log_file = Path(folder) / "ready.json", Path(folder) / "service.log"
         command = launch.own_module("agent_core", "serve", "--port", "0")
         command += ["--ready-file", str(ready_file), "--parent-pipe", str(life_read)]
+        kept: tuple[str, ...] = ("LOOPLINE_UPSTREAM_KEY",)
+        given = {"LOOPLINE_API_KEY": key}
+        if upstream is not None:
+            model, url, upstream_key = upstream
+            command += ["--engine", f"{model}=upstream:{url}#{model}"]
+            kept, given = (), {**given, **({"LOOPLINE_UPSTREAM_KEY": upstream_key} if upstream_key else {})}
         try:
             with log_file.open("wb") as log:
                 process = await launch.start(
                     command,
-                    environment=launch.own_environment(env, "LOOPLINE_UPSTREAM_KEY", LOOPLINE_API_KEY=key),
+                    environment=launch.own_environment(env, *kept, **given),
                     stdout=asyncio.subprocess.DEVNULL,
                     stderr=log,
                     pass_fds=[life_read],
