@@ -173,6 +173,8 @@ test('the status bar', () => {
   const model = (text: string): AppEvent => ({ type: 'status', categories: [{ category: 'model', state: text.split(' ')[0] ?? '', severity: 'info', text }] });
   assert.equal(statusText(fold()).text, 'loopline');
   assert.equal(statusText(fold(model('repair (a search over program edits, no model)'))).text, 'repair (no model)');
+  const hostile = statusText(fold(model('$(flame)\u001b[31m\u202ex (no model)')));
+  assert.ok(!hostile.text.includes('$(flame') && !/\u001b|\u202e/.test(hostile.text + hostile.tooltip), hostile.text);
   assert.equal(statusText(fold(model('gpt'), BEGAN, CALL)).text, '$(record) 812 tok/s · 92 ms · 94 % ⟲');
   assert.equal(statusText(fold(model('gpt'), BEGAN, CALL, OPENED)).text, '$(record) 812 tok/s · 92 ms · 94 % ⟲ ●');
   assert.equal(statusText(fold(model('gpt'), BEGAN, CALL, ENDED)).text, 'loopline · 92 ms · 94 % ⟲');

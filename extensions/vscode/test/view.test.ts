@@ -80,6 +80,11 @@ test('a text that is made to be slow is not', () => {
 });
 
 test('control characters and marks that reorder text are seen', () => {
+  for (const found of ['\u061c', '\u200b', '\u2028', '\u2066', '\ufeff', '\u00ad', '\u{e0041}', '\u009b', '\u007f']) {
+    const shown = visible(`a${found}b`);
+    assert.ok(!shown.includes(found) && shown.length > 2, JSON.stringify(found));
+    assert.equal(visible(shown), shown, 'once is enough');
+  }
   assert.equal(visible('a\u001b[31mred\u0007\r\nb\u202ec\u0000\td'), 'a\u241b[31mred\u2407\nb\u27e8U+202E\u27e9c\u2400\td');
   assert.equal(output('\u001b[31mred\u001b[0m \u001b]0;title\u0007x'), 'red x');
 });

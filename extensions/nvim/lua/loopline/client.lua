@@ -53,7 +53,7 @@ end
 ---@param words string
 ---@param level? integer
 function M.notify(words, level)
-  vim.notify("Loopline: " .. words, level or vim.log.levels.INFO)
+  vim.notify("Loopline: " .. require("loopline.text").clean(words), level or vim.log.levels.INFO)
 end
 
 ---@param root string

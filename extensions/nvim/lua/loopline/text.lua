@@ -8,12 +8,17 @@ local M = {}
 
 M.UNKNOWN = "–"
 
--- Marks that turn the direction of text around or that look like line ends, as UTF-8.
+-- Marks that turn the direction of text around, that look like line ends or have no width, as UTF-8.
 local MARKS = {
-  "\226\128[\142\143]", -- U+200E, U+200F
+  "\194\173", -- U+00AD
+  "\216\156", -- U+061C
+  "\225\160\142", -- U+180E
+  "\226\128[\139\142\143]", -- U+200B, U+200E, U+200F
   "\226\128[\168-\174]", -- U+2028 to U+202E
-  "\226\129[\166-\169]", -- U+2066 to U+2069
+  "\226\129[\160-\175]", -- U+2060 to U+206F
   "\239\187\191", -- U+FEFF
+  "\239\191[\185-\187]", -- U+FFF9 to U+FFFB
+  "\243\160[\128\129][\128-\191]", -- U+E0000 to U+E007F
 }
 local ESCAPES = {
   "\27%[[0-?]*[ -/]*[@-~]?", -- CSI
@@ -26,7 +31,7 @@ local ESCAPES = {
 ---@return string
 function M.clean(text)
   text = text:gsub("\r\n", "\n")
-  if text:find("[%z\1-\8\11-\31\127\194\226\239]") then
+  if text:find("[%z\1-\8\11-\31\127\194\216\225\226\239\243]") then
     for _, escape in ipairs(ESCAPES) do
       text = text:gsub(escape, "")
     end
@@ -53,7 +58,7 @@ function M.visible(text)
   for _, mark in ipairs(MARKS) do
     text = text:gsub(mark, bytes)
   end
-  return (text:gsub("\226\128[\139-\141]", bytes):gsub("\226\129\160", bytes):gsub("\194\173", bytes))
+  return (text:gsub("\226\128[\140\141]", bytes))
 end
 
 ---@param text string

@@ -1,4 +1,5 @@
 /** What the status bar says, and what its tooltip says of each number. Pure. */
+import { visible } from '../webview/plain';
 import type { Call } from '../protocol';
 import { callsOf } from './model';
 import type { AppState, TurnState } from './model';
@@ -25,7 +26,7 @@ const REUSE: Record<string, string> = {
 };
 
 export function reuseMarker(reuse: string | undefined): string {
-  return reuse === undefined ? UNKNOWN : (REUSE[reuse] ?? reuse);
+  return reuse === undefined ? UNKNOWN : (REUSE[reuse] ?? named(reuse).replace(/[`|]/g, ' '));
 }
 
 export function statusText(app: AppState): StatusText {
@@ -39,7 +40,7 @@ export function statusText(app: AppState): StatusText {
   const model = app.status.find((one) => one.category === 'model');
   const words = tooltip(app, turn, call, waiting);
   const severity = waiting > 0 ? 'warning' : 'info';
-  const none = model !== undefined && noModel(model.text) ? `${model.state} (no model)` : '';
+  const none = model !== undefined && noModel(model.text) ? `${named(model.state)} (no model)` : '';
   const marker = (reuseMarker(call?.reuse).split(' ')[0] ?? '').replace(UNKNOWN, '');
   const figures = [showMs(call?.ttftMs), `${showShare(call?.cachedShare)} ${marker}`.trimEnd()];
   if (running !== undefined) {
@@ -97,7 +98,12 @@ function spokenApprovals(waiting: number): string {
   return waiting === 0 ? '' : `, ${waiting} approval${waiting === 1 ? '' : 's'} waiting`;
 }
 
+/** A name as a part of the status bar, where `$(…)` would draw an icon. */
+function named(text: string): string {
+  return visible(text).replace(/\s+/g, ' ').replace(/\$\(/g, '(').slice(0, 80);
+}
+
 /** `text` in a code span, whatever it holds. */
 function code(text: string): string {
-  return `\`${text.replace(/[`|\s]+/g, ' ').trim().slice(0, 300) || ' '}\``;
+  return `\`${visible(text).replace(/[`|\s]+/g, ' ').trim().slice(0, 300) || ' '}\``;
 }

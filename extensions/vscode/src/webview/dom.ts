@@ -1,4 +1,6 @@
-/** Elements from data. Text goes in as text: nothing here, and nothing in the view, parses HTML. */
+/** Elements from data. Text goes in as text: nothing here, and nothing in the view, parses HTML, and nothing hides in it. */
+
+import { visible } from './plain';
 
 export type Child = Node | string | null | undefined | false;
 
@@ -14,7 +16,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value);
     else if (value === true) element.setAttribute(name, '');
-    else if (value !== undefined && value !== false) element.setAttribute(name, String(value));
+    else if (value !== undefined && value !== false) element.setAttribute(name, visible(String(value)));
   }
   append(element, children);
   return element;
@@ -22,7 +24,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
 
 export function append(parent: Element, children: readonly Child[]): void {
   for (const child of children) {
-    if (child !== null && child !== undefined && child !== false) parent.append(child);
+    if (child !== null && child !== undefined && child !== false) parent.append(typeof child === 'string' ? visible(child) : child);
   }
 }
 

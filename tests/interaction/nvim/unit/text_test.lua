@@ -7,6 +7,10 @@ test("escape sequences, controls and direction marks are taken out, the rest sta
   eq(text.clean("bell\7 back\8 nul\0 del\127 tab\t line\nend"), "bell back nul del tab\t line\nend")
   eq(text.clean("c1\194\155 stays é 😀 – “”"), "c1 stays é 😀 – “”")
   eq(text.clean("rtl\226\128\174 iso\226\129\166 bom\239\187\191 ls\226\128\168"), "rtl iso bom ls")
+  for _, mark in ipairs({ "\216\156", "\226\128\139", "\226\129\160", "\194\173", "\225\160\142", "\243\160\129\129" }) do
+    eq(text.clean("a" .. mark .. "b"), "ab")
+    assert(not text.visible("a" .. mark .. "b"):find(mark, 1, true))
+  end
   eq(text.clean("a\r\nb\rc"), "a\nbc")
   eq(text.clean("<script>alert(1)</script> ![x](http://y)"), "<script>alert(1)</script> ![x](http://y)")
 end)
