@@ -214,6 +214,17 @@ class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
     reused_tokens: int
     tools_ignored: int = 0
     screened: str | None = None
+    key: str | None = None
+    """Name of the API key, as the ledger has it, like all that follows."""
+    model: str | None = None
+    status: str | None = None
+    error_code: str | None = None
+    transport: TransportKind | None = None
+    duration_ms: float | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class SourceAlive(Event, frozen=True, kw_only=True, tag="source.alive"):

@@ -13,7 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from dashboard.hub.store.port import StoreError
 from dashboard.web import api, ingest, otlp, stream
 from dashboard.web.guard import Guard
-from dashboard.web.pages import errors, now, people, reuse, settings, sign_in, trends, turn, usage
+from dashboard.web.pages import errors, now, people, reuse, service, settings, sign_in, trends, turn, usage
 from dashboard.web.pages.common import page
 from dashboard.web.parts import Parts, parts_of
 from dashboard.web.replies import SignInNeeded, WebError, error_reply
@@ -26,7 +26,22 @@ def build_app(parts: Parts) -> FastAPI:
     app = FastAPI(title="Loopline", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.state.parts = parts
     # The busiest first.
-    for module in (ingest, otlp, stream, now, turn, trends, usage, people, reuse, errors, settings, api, sign_in):
+    for module in (
+        ingest,
+        otlp,
+        stream,
+        now,
+        turn,
+        trends,
+        usage,
+        people,
+        service,
+        reuse,
+        errors,
+        settings,
+        api,
+        sign_in,
+    ):
         app.router.routes.extend(module.router.routes)
     app.router.routes.extend(api.public.routes)
     app.add_exception_handler(WebError, _web_error)

@@ -109,8 +109,9 @@ class Settlement:
         task.add_done_callback(self._tasks.discard)
 
     async def settle(self, bill: Bill) -> None:
+        account = self._account(bill)
         with bill.stages.timed("settle"):
-            self.ledger.settle(self._account(bill))
+            self.ledger.settle(account)
             try:
                 if bill.stored:
                     await self._store.flush()
@@ -132,6 +133,16 @@ class Settlement:
                 reused_tokens=bill.reused_tokens,
                 tools_ignored=bill.tools_ignored,
                 screened=bill.screened or None,
+                key=bill.intent.key,
+                model=bill.intent.model,
+                status=bill.status,
+                error_code=bill.error_code or None,
+                transport="http" if bill.intent.connection.startswith("http_") else "websocket",
+                duration_ms=duration_s * 1000,
+                input_tokens=account.input_tokens,
+                cached_tokens=account.cached_tokens,
+                output_tokens=account.output_tokens,
+                reasoning_tokens=account.reasoning_tokens,
             )
         )
         self._tell(bill)
