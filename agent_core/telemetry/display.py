@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, tzinfo
+from functools import cache
 
 UNKNOWN = "–"
 SUSPECT = "(?)"
 """Behind a figure that is shown as it was reported, though it cannot be right."""
 
-_ESCAPES = re.compile(
+_ESCAPES = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]P_^X]|[\x9d\x90\x9f\x9e\x98])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_CONTROLS = re.compile(
+_CONTROLS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
 """C0 and C1 without newline and tab, the marks that turn the direction of text around, and what has no width. What
 joins letters (U+200C, U+200D) stays: scripts and emoji need it."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = "[\ud800-\udfff]"
 _HIDDEN = frozenset("\u200b\u200c\u200d\u2060\u00ad\u3164\uffa0\u115f\u1160")
 """Printable by name, yet nothing to see."""
 
@@ -52,16 +53,23 @@ STAGE_WORDS = {
 def clean(text: str) -> str:
     """`text` without escape sequences, control characters and direction marks; newlines and tabs stay. Halves of
     characters, as names of files can hold, become U+FFFD."""
-    if text.isprintable():
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
         return text
-    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n"))))
+    escapes, controls, surrogates = _patterns()
+    return surrogates.sub("\ufffd", controls.sub("", escapes.sub("", text.replace("\r\n", "\n"))))
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Escapes, controls and surrogates; compiled when something is to be cleaned, as most starts have nothing."""
+    return re.compile(_ESCAPES), re.compile(_CONTROLS), re.compile(_SURROGATES)
 
 
 def escaped_json(line: str) -> str:
     """A text of JSON with the same meaning that a terminal may show: what `clean` removes is escaped (`\\u009b`)."""
     if line.isascii() and "\x7f" not in line:
         return line
-    return _CONTROLS.sub(lambda match: _json_escape(match.group()), line)
+    return _patterns()[1].sub(lambda match: _json_escape(match.group()), line)
 
 
 def escaped_json_bytes(data: bytes) -> bytes:
