@@ -46,8 +46,9 @@ _NOTICE_STYLE = {"info": "dim", "warning": "yellow", "error": "bold red"}
 class Terminal:
     """An observer on a Rich console. Owns the one status line."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, *, still: bool = False) -> None:
+        """`still`: no status line, only lines that go by."""
+        self._console, self._still = console, still
         self._spinner: Spinner | None = None
         self._thought = ""
         self.session_id = ""
@@ -93,7 +94,7 @@ class Terminal:
 
     def _thinking(self) -> None:
         """The latest lines of what the model thinks, while it does."""
-        if not self._console.is_terminal:
+        if self._still or not self._console.is_terminal:
             return
         width = self._console.width - 4
         lines = [line for line in clean(self._thought).split("\n") if line.strip()]

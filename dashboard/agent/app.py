@@ -216,7 +216,14 @@ class AgentApp(App[int]):
             self.doing.want_files()
 
     def turn_over(self) -> None:
-        self.conversation.hint("the dashboard: `loopline tui`")
+        """Show where the time of the session's turns went, on the back of the conversation."""
+        if self.figures is None:
+            self.conversation.hint("one moment: still starting")
+            return
+        from dashboard.agent.overview import Overview
+
+        figures, titles = self.figures, self.talk.page.titles()
+        self.push_screen(Overview(figures.state, figures.fold, self.clock.wall_ns, titles))
 
     def search_typed(self) -> None:
         """Choose among what was written before."""
@@ -236,9 +243,18 @@ class AgentApp(App[int]):
         return self.doing is not None and self.doing.stop_own()
 
     def waits_for_person(self) -> None:
-        """A question came: ring where the terminal is not in front."""
+        """A question came: show it, and ring where the terminal is not in front."""
+        if self.screen.has_class("-back"):
+            self.screen.dismiss(None)
         if not self.in_front:
             self.bell()
+            self.notify_desktop("Loopline asks you something")
+
+    def notify_desktop(self, text: str) -> None:
+        """OSC 9, which terminals that know it show as a notification and others leave alone. The text is ours."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(f"\x1b]9;{text}\x07")
+            self._driver.flush()
 
     # Leaving, and the palette
 

@@ -68,6 +68,9 @@ def agent(
     theme: Annotated[
         str | None, typer.Option(metavar="dark|light|ansi-dark|ansi-light", help="Colours. [default: dark]")
     ] = None,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Lines that go by, for screen readers; so it is where TERM is dumb.")
+    ] = False,
     mouse: Annotated[
         bool, typer.Option("--mouse", help="Wheel and clicks come here; the terminal's own selection then needs Shift.")
     ] = False,
@@ -92,6 +95,7 @@ def agent(
                 latest=go_on,
                 flags=flags,
                 python=program,
+                plain=plain,
                 mouse=mouse,
                 theme=_theme(theme),
             )

@@ -11,11 +11,17 @@ from agent_core.errors import UsageError
 from agent_core.variables import variables
 from dashboard.agent.sessions.options import AgentOptions
 
+PLAIN_TERMINALS = ("", "dumb", "unknown")
+
 
 def agent_command(options: AgentOptions) -> int:
     """Run the conversation until it is left; the exit code. Raises UsageError and ConfigError before anything is
     drawn."""
     options, root = settled(options)
+    if options.plain or variables().get("TERM", "") in PLAIN_TERMINALS:
+        from dashboard.agent.plain import converse
+
+        return converse(options)
     from dashboard.agent.app import AgentApp
     from dashboard.agent.ending import EXIT, Ending
     from dashboard.agent.keys_of_terminals import know_more_keys

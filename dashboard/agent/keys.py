@@ -14,6 +14,7 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("Ctrl+↑ Ctrl+↓", "mark a tool call; Ctrl+O opens it, Esc unmarks it"),
     ("Esc", "stop the turn, what was done is kept; twice: write the last message anew"),
     ("y a n e", "allow, always allow, deny, deny and say why; Enter takes the marked one"),
+    ("F2, Tab", "turn the conversation over: where time, tokens and bytes of its turns went"),
     ("Ctrl+C", "clear; twice: quit"),
     ("Ctrl+D", "quit"),
     ("Ctrl+P", "all commands"),

@@ -12,7 +12,7 @@ from dashboard.state.compare import figures_of_turn
 from dashboard.state.filters import Word, matches, parse
 from dashboard.state.fold import State
 from dashboard.state.lines import TurnLine
-from dashboard.tui.paint import connection, errors, header, raw, reuse, tokens, turns, waterfall
+from dashboard.widgets.paint import connection, errors, header, raw, reuse, tokens, turns, waterfall
 from dashboard.widgets.spans import Lazy, Line, Look, Page, Row, fill, joined, left, line_width, nothing, title_of
 
 RATES_HZ = (0.5, 1.0, 2.0, 4.0, 10.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from agent_core.cli.table import call_table
 from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.state.fold import State
-from dashboard.tui.paint import tokens
+from dashboard.widgets.paint import tokens
 from dashboard.widgets.spans import Look, text_of
 from tests.support.dashboard import now_after
 from tests.support.hub import batch_of, work

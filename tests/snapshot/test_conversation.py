@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -12,11 +14,15 @@ import pytest
 from textual.pilot import Pilot
 
 from agent_core.turns.events import TurnEvent
+from dashboard.agent.overview import Overview
 from dashboard.agent.paint.status import Standing
+from dashboard.state.fold import State
 from tests.snapshot.test_tabs import SnapCompare
 from tests.support.agent_page import PageApp, story, turn_ended
+from tests.support.dashboard import now_after, recorded_feed
 from tests.support.waiting import eventually
 
+ROOM = Path(__file__).parents[2] / "dashboard" / "agent"
 STANDING = Standing(
     model="gpt-5.5", effort="high", mode="act", approve="ask", branch="main", context_tokens=28_800,
     context_size=160_000, rate=812.0, ttft_ms=92.0, cache_ratio=0.94, reuse="reused", cost_usd=0.41, doing="● works",
@@ -55,6 +61,52 @@ def test_a_turn_that_ended(snap_compare: SnapCompare, tmp_path: Path, theme: str
     app = Still(tmp_path, theme=theme)
     keys = ("ctrl+up", "ctrl+up", "ctrl+o", *"/m")
     assert snap_compare(app, terminal_size=(100, 50), run_before=told(app, *story()[:-1], turn_ended(), keys=keys))
+
+
+def overview() -> Overview:
+    """The back of the conversation on the recorded feed."""
+    events = recorded_feed()
+    state, now_ns = State().apply_all(events), now_after(events)
+    return Overview(state, lambda: None, lambda: now_ns, {})
+
+
+@pytest.mark.parametrize("key", ["1", "3"])
+def test_turned_over(snap_compare: SnapCompare, tmp_path: Path, key: str) -> None:
+    app = Still(tmp_path)
+
+    async def turn(pilot: Pilot[int]) -> None:
+        await app.push_screen(overview())
+        await pilot.pause()
+        await pilot.press(key)
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=(100, 30), run_before=turn)
+
+
+async def draw(folder: Path, name: str) -> str:
+    """An SVG without what differs from run to run and what would be loaded from elsewhere."""
+    app = Still(folder)
+    async with app.run_test(size=(100, 34)) as pilot:
+        if name == "waterfall":
+            await app.push_screen(overview())
+            await pilot.pause()
+        else:
+            events = story() if name == "question" else [*story()[:-3], turn_ended()]
+            await told(app, *events, keys=() if name == "question" else (*"/m",))(pilot)
+        svg = app.export_screenshot(title="loopline", simplify=True)
+    svg = re.sub(r"\bterminal-\d+-", "terminal-", re.sub(r"<!--.*?-->\s*", "", svg, flags=re.DOTALL))
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", ["conversation", "question", "waterfall"])
+async def test_the_picture_in_the_readme_is_what_it_looks_like(tmp_path: Path, name: str) -> None:
+    path = ROOM / "pictures" / f"{name}.svg"
+    drawn = await draw(tmp_path, name)
+    if os.environ.get("LOOPLINE_PICTURES"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(drawn)
+    assert path.read_text() == drawn, f"{path} shows an earlier look; LOOPLINE_PICTURES=1 draws it anew"
+    assert f"](pictures/{name}.svg)" in (ROOM / "README.md").read_text()
 
 
 def test_nothing_yet(snap_compare: SnapCompare, tmp_path: Path) -> None:

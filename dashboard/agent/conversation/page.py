@@ -32,6 +32,7 @@ from agent_core.turns.events import (
     TurnEnded,
     TurnEvent,
     TurnUndone,
+    title_of,
 )
 from agent_core.turns.views import TurnView
 from dashboard.agent.conversation.blocks import (
@@ -114,6 +115,11 @@ class Conversation:
     def open_question(self) -> Inquiry | None:
         """What the model asks and nobody answered, the first of several."""
         return next((block for block in self.blocks if isinstance(block, Inquiry) and block.open), None)
+
+    def titles(self) -> dict[str, str]:
+        """What turns are called, by id."""
+        found = [block for block in self.blocks if isinstance(block, You) and block.key.startswith("you ")]
+        return {block.key.removeprefix("you "): title_of(block.text) for block in found}
 
     # What is told
 

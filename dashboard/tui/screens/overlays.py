@@ -11,10 +11,10 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from agent_core.turns.approval import Approval, Decision
-from dashboard.tui.paint import compare, help, questions
 from dashboard.tui.subjects import Subject
 from dashboard.widgets.fixed import FixedLines
 from dashboard.widgets.lineview import LineView
+from dashboard.widgets.paint import compare, help, questions
 from dashboard.widgets.spans import Line, Page, Row
 
 

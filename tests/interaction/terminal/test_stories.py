@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, AgentTerminal
+from tests.support.agent_terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, F2, AgentTerminal
 from tests.support.cli import environment, loopline
 from tests.support.serving import KEY, serving
 
@@ -123,6 +123,48 @@ def test_escape_stops_a_stream_and_what_waits_comes_next(opened: Callable[..., A
     terminal.until("An answer after that.")
     assert "› and this after it" in terminal.text
     terminal.press(CTRL_C, CTRL_C)
+    assert terminal.end() == 0 and terminal.is_given_back
+
+
+def test_a_second_terminal_sees_every_word_and_takes_over(opened: Callable[..., AgentTerminal]) -> None:
+    first = opened("please do it")
+    first_turn(first)
+    second = opened("-c").ready()
+    second.until("attached")
+    assert "please do it" in second.text
+    first.press("tell me a lot", ENTER)
+    second.until("Paragraph 4 of")
+    assert "› tell me a lot" in second.text
+    second.press(F2)
+    second.until("1 Waterfall")
+    second.press(F2)
+    first.process.kill(signal.SIGKILL)
+    second.until("taken over")
+    second.press("go on", ENTER)
+    second.until(lambda text: "works" in text.split("\n")[-1])
+    second.press(ESC)
+    second.until("stopped; what was done is kept")
+    assert "attached" not in second.text.split("\n")[-1]
+    second.press(CTRL_D)
+    assert second.end() == 0 and second.is_given_back
+
+
+def test_plain_lines_for_a_screen_reader(opened: Callable[..., AgentTerminal], tmp_path: Path) -> None:
+    terminal = opened("--plain", rows=60)
+    terminal.until("Ctrl-C stops the turn")
+    terminal.press("please do it", ENTER)
+    terminal.until("[y]es")
+    terminal.press("y", ENTER)
+    terminal.until("done (3 calls")
+    assert (tmp_path / "project" / "a.py").read_text() == "x = 'two'\n"
+    terminal.press("/undo", ENTER)
+    terminal.until("taken back: ")
+    terminal.press("tell me a lot", ENTER)
+    terminal.until("▸ tell me a lot")
+    terminal.press(CTRL_C)
+    terminal.until("stopped; what was done is kept")
+    assert b"\x1b[?1049h" not in terminal.written and b"\x1b]0;title" not in terminal.written
+    terminal.press(CTRL_D)
     assert terminal.end() == 0 and terminal.is_given_back
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from agent_core.cli.table import call_table
 from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.state.fold import State
-from dashboard.tui.paint import reuse, tokens, waterfall
+from dashboard.widgets.paint import reuse, tokens, waterfall
 from dashboard.widgets.spans import Line, Look, text_of
 from tests.support.dashboard import now_after, recorded_feed
 

@@ -11,8 +11,8 @@ from textual.theme import Theme
 from dashboard.state.fold import Header, State
 from dashboard.state.waterfall import Bar
 from dashboard.tui.desk import TABS, Desk
-from dashboard.tui.paint import header, turns, waterfall
-from dashboard.tui.paint.tables import Column, table
+from dashboard.widgets.paint import header, turns, waterfall
+from dashboard.widgets.paint.tables import Column, table
 from dashboard.widgets.palette import DARK, LIGHT, PALETTES, THEMES, palette_of
 from dashboard.widgets.spans import Line, Look, crop, left, line_width, right, text_of, wrapped
 from tests.support.dashboard import now_after, recorded_feed

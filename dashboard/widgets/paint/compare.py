@@ -6,7 +6,7 @@ from agent_core.telemetry.rollup.figures import Figures
 from dashboard.state.compare import Compared, compare
 from dashboard.state.format import STAGE_WORDS, UNKNOWN
 from dashboard.state.intervals import MIN_TURNS
-from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import STAGE_GLYPHS, STAGE_ROLES, Line, Page, Role, Row, left, nothing
 
 _VERDICTS: dict[str, tuple[str, Role]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_core.telemetry.rollup.rows import CallRow
 from dashboard.state.format import UNKNOWN, cached, duration, figure_names, marked, money, number, one_line, rate
 from dashboard.state.lines import TurnLine
-from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import Line, Look, Page, Row, labelled, nothing, title_of, wrapped
 
 LIMIT = 500

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard.state.connections import ROTATE_AFTER_S, Connection
 from dashboard.state.format import UNKNOWN, age, countdown, duration, number, one_line, size, time_of_day
-from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import Line, Look, Page, Role, Row, crop, labelled, nothing, wrapped
 
 LIMIT = 200

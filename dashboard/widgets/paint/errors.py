@@ -6,7 +6,7 @@ from collections import Counter
 
 from dashboard.state.findings import Finding
 from dashboard.state.format import one_line, time_of_day
-from dashboard.tui.paint.tables import Cell, Column, table
+from dashboard.widgets.paint.tables import Cell, Column, table
 from dashboard.widgets.spans import Line, Look, Page, Role, Row, crop, joined, labelled, nothing, wrapped
 
 SEVERITIES: dict[str, tuple[str, Role]] = {

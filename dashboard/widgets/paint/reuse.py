@@ -9,8 +9,8 @@ from agent_core.telemetry.rollup.figures import Figures
 from agent_core.telemetry.rollup.rows import CallRow
 from dashboard.state.format import UNKNOWN, cached, number, percent, reuse_word, short_number, size
 from dashboard.state.savings import Savings
-from dashboard.tui.paint.tables import Cell, Column, table
-from dashboard.tui.paint.tokens import told
+from dashboard.widgets.paint.tables import Cell, Column, table
+from dashboard.widgets.paint.tokens import told
 from dashboard.widgets.spans import Line, Look, Page, Role, Row, labelled, nothing, title_of, wrapped
 
 LIMIT = 500
