@@ -2,8 +2,7 @@
 
 app.py        the commands and their options; loads nothing heavy until a command runs
 manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
-interactive.py  whether a command line means the conversation, which dashboard/agent brings
-plugins.py    commands of the other packages, by entry points
+plugins.py    commands of the other packages, by entry points; whether a command line means the conversation
 run.py        `run`: a session on a terminal or as JSON lines, and its exit code
 interrupts.py what a signal does to a run
 demo.py       `demo`: the same on the sample, twice

@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 
 from agent_core.cli import manage, plugins
-from agent_core.cli.interactive import PLUGIN, is_interactive
 from agent_core.errors import LooplineError
 from agent_core.telemetry.screen import guard_streams, put, say
 
@@ -41,8 +40,8 @@ def run_app() -> None:
     """Run the command line; every error of ours becomes one line, a hint and its exit code."""
     guard_streams()
     try:
-        if is_interactive(sys.argv[1:], _commands()) and sys.stdin.isatty() and sys.stdout.isatty():
-            plugins.run(PLUGIN, sys.argv[1:])
+        if plugins.is_interactive(sys.argv[1:], _commands()) and sys.stdin.isatty() and sys.stdout.isatty():
+            plugins.run(plugins.INTERACTIVE, sys.argv[1:])
         else:
             app()
     except LooplineError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_core.cli.interactive import is_interactive
+from agent_core.cli.plugins import is_interactive
 
 COMMANDS = {"run", "sessions", "tui"}
 
