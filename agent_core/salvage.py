@@ -3,6 +3,10 @@
 Rows are read one by one: from the front, from the back, past damaged pages, and by the keys that an index still knows.
 Where the first page is gone, the schema of a fresh file stands in for it, in a copy. The damaged file stays beside the
 new one, for whoever wants to look further.
+
+SQLite keeps no checksums: a byte that changes within a value and leaves the file in order is read as another value, and
+nobody can tell. Rows get none from us either, since every reader and export would have to know it, and disks keep their
+own; what is written by hand (sessions, intents, checkpoints) has one a record.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ def wrong_arguments(region: Region, clues: Clues) -> Iterator[Candidate]:
     for node in region.nodes:
         if isinstance(node, ast.Call):
             yield from _arguments(maker, node, signatures(region.source))
-        elif isinstance(node, ast.Tuple) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
+        elif isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Load) and len(node.elts) == 2:
             yield from _pair(maker, node)
 
 
@@ -48,7 +48,7 @@ def _arguments(maker: Maker, node: ast.Call, signatures: dict[str, ast.arguments
     yield from _defaults(maker, node, name)
 
 
-def _pair(maker: Maker, node: ast.Tuple) -> Iterator[Candidate]:
+def _pair(maker: Maker, node: ast.Tuple | ast.List) -> Iterator[Candidate]:
     """The two parts of a pair, swapped."""
     source = maker.source
     first, second = node.elts

@@ -27,6 +27,8 @@ _OTHERS: dict[str, tuple[tuple[str, float], ...]] = {
     "<<": ((">>", 0.6),),
     ">>": (("<<", 0.6),),
 }
+_ACCUMULATED: dict[str, tuple[tuple[str, float], ...]] = {"+": (("-", 0.6), ("*", 0.5))}
+"""The same for `+=` and the like: what grows step by step may have to grow by a factor."""
 _ORDERED = ("-", "/", "//", "%", "**", "<<", ">>")
 """Operators whose operands can't be swapped without a change, numbers given."""
 
@@ -77,7 +79,7 @@ def _binary(maker: Maker, node: ast.BinOp) -> Iterator[Candidate]:
 
 def _augmented(maker: Maker, node: ast.AugAssign) -> Iterator[Candidate]:
     text = _TEXT[type(node.op)]
-    for other, prior in _OTHERS.get(text, ()):
+    for other, prior in _ACCUMULATED.get(text) or _OTHERS.get(text, ()):
         replacement = _operator(maker, node.target, node.value, f"{text}=", f"{other}=")
         if replacement is not None:
             reason = f"the wrong operator: `{text}=` becomes `{other}=` in `{maker.source.segment(node)}`"

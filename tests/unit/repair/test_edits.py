@@ -40,6 +40,8 @@ CASES = [
     ("operator", "def f(a, b):\n    a = a + b\n    return a\n", "def f(a, b):\n    a = a * 10 + b\n    return a\n"),
     ("operator", "def f(n):\n    n //= 2\n    return n\n", "def f(n):\n    n /= 2\n    return n\n"),
     ("operator", "def f(n):\n    n += 2\n    return n\n", "def f(n):\n    n = 2\n    return n\n"),
+    ("operator", "def f(n):\n    n += 2\n    return n\n", "def f(n):\n    n *= 2\n    return n\n"),
+    ("wrong argument", "def f(a, b):\n    return [a, b]\n", "def f(a, b):\n    return [b, a]\n"),
     ("boolean logic", "def f(a, b):\n    return a and b\n", "def f(a, b):\n    return a or b\n"),
     ("boolean logic", "def f(a):\n    if a.ok:\n        return 1\n", "def f(a):\n    if not a.ok:\n        return 1\n"),
     ("boolean logic", "def f(a, b, c):\n    return a or b and c\n", "def f(a, b, c):\n    return (a or b) and c\n"),
