@@ -142,6 +142,25 @@ CALL_SHAPES: dict[str, Shape] = {
     "arguments an object": Shape(
         "ggml-org/llama.cpp#20198", [asks(index=0, id="c", function=fn("read", {"path": "a.py"})), DONE], calls=ONE
     ),
+    "arguments encoded twice": Shape(
+        ASSUMED, [asks(index=0, id="c", function=fn("read", '"{\\"path\\":\\"a.py\\"}"')), DONE], calls=ONE
+    ),
+    "arguments under parameters": Shape(
+        ASSUMED, [asks(index=0, id="c", function={"name": "read", "parameters": {"path": "a.py"}}), DONE], calls=ONE
+    ),
+    "function a name": Shape(ASSUMED, [asks(index=0, id="c", function="read", arguments=READ), DONE], calls=ONE),
+    "calls as a table by index": Shape(
+        ASSUMED, [part(tool_calls={"0": {"id": "c", "function": fn("read", READ)}}), DONE], calls=ONE
+    ),
+    "index as text, then a number": Shape(
+        ASSUMED,
+        [
+            asks(index="0", id="c", function=fn("read", READ[:4])),
+            asks(index=0, function=fn(None, READ[4:])),
+            DONE,
+        ],
+        calls=ONE,
+    ),
     "arguments an empty string": Shape(
         ASSUMED, [asks(index=0, id="c", function=fn("read", "")), part("tool_calls"), DONE], calls=[("read", "{}")]
     ),

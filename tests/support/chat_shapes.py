@@ -68,6 +68,28 @@ TEXT_SHAPES: dict[str, Shape] = {
     "text of the older API": Shape(
         ASSUMED, [{"choices": [{"index": 0, "text": "Hello", "finish_reason": "stop"}]}, DONE], "Hello"
     ),
+    "delta a text": Shape(ASSUMED, [{"choices": [{"index": 0, "delta": "Hello"}]}, part("stop"), DONE], "Hello"),
+    "a choice a text": Shape(ASSUMED, [{"choices": ["Hello"]}, part("stop"), DONE], "Hello"),
+    "index as text, then a number": Shape(
+        ASSUMED,
+        [{"choices": [{"index": "0", "delta": {"content": "Hel"}}]}, part(content="lo"), part("stop"), DONE],
+        "Hello",
+    ),
+    "content with parts within": Shape(
+        ASSUMED, [part(content={"parts": [{"text": "Hello"}]}), part("stop"), DONE], "Hello"
+    ),
+    "a message without an error behind the end": Shape(
+        ASSUMED, [part(content="Hello"), part("stop"), {"message": "done"}, DONE], "Hello"
+    ),
+    "Ollama's own API": Shape(
+        ASSUMED,
+        [
+            {"message": {"role": "assistant", "content": "Hello"}, "done": False},
+            {"message": {"content": ""}, "done": True, "prompt_eval_count": 9, "eval_count": 2},
+        ],
+        "Hello",
+        counts=(9, None, 2),
+    ),
     "a refusal": Shape(ASSUMED, [part(refusal="No."), part("stop"), DONE], "No."),
     "logprobs and unknown fields": Shape(
         "sgl-project/sglang#3912",

@@ -13,6 +13,9 @@ from typing import Any
 from agent_core.responses_server.engines.json_scan import JsonScan
 from agent_core.responses_server.engines.upstream import shapes
 
+_ARGUMENTS = ("arguments", "input", "parameters", "args")
+"""Where servers and models put them, the usual place first."""
+
 
 class OpenCall:
     """One call as far as it came. `key` tells it apart; `waiting` is what came before its name was known."""
@@ -54,10 +57,10 @@ class CallSorter:
     def take(self, piece: dict[str, Any]) -> OpenCall | None:
         """The call that a piece belongs to, with what it says of it; None for a piece that says nothing new."""
         function = next((piece[each] for each in ("function", "custom") if isinstance(piece.get(each), dict)), piece)
-        name = shapes.string(function.get("name"))
-        given = function.get("arguments")
-        text = shapes.arguments(function.get("input") if given is None else given)
-        call_id, index = shapes.string(piece.get("id")), piece.get("index")
+        name = shapes.string(function.get("name") or piece.get("function"))
+        given = next((function[each] for each in _ARGUMENTS if function.get(each) is not None), None)
+        text = shapes.arguments(given)
+        call_id, index = shapes.string(piece.get("id")), shapes.place(piece.get("index"))
         call = self._known(call_id, index)
         if call is not None and call.written.strip() == "{}" and not name and text.lstrip().startswith("{"):
             call.restart()  # gateways begin with an empty object, and send the real one behind it

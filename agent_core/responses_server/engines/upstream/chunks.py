@@ -138,9 +138,11 @@ class ChunkReader:
         if not isinstance(chunk, dict):
             raise ProtocolError("a chunk of the answer is no chat completion")
         self._raise_error(chunk, data)
-        self._read_any = self._read_any or "choices" in chunk or "usage" in chunk
-        choices = [each for each in shapes.items(chunk.get("choices")) if isinstance(each, dict)]
+        choices = shapes.choices(chunk)
+        self._read_any = self._read_any or bool(choices) or "choices" in chunk or "usage" in chunk
         usage = chunk.get("usage") or shapes.field(chunk, "x_groq", "usage")
+        if not usage and "eval_count" in chunk:
+            usage = chunk
         for choice in choices:
             usage = usage or choice.get("usage")
         if isinstance(usage, dict):
@@ -152,7 +154,7 @@ class ChunkReader:
         return [delta for choice in choices for delta in self._read_choice(choice)]
 
     def _read_choice(self, choice: dict[str, Any]) -> list[Delta]:
-        index = choice.get("index")
+        index = shapes.place(choice.get("index"))
         self._choice = index if self._choice is None else self._choice
         if index != self._choice:
             return []
@@ -241,7 +243,8 @@ class ChunkReader:
         error = chunk.get("error")
         if error or chunk.get("object") == "error" or ("choices" not in chunk and chunk.get("type") == "error"):
             raise _failure(data, self._now())
-        if not chunk.get("choices") and "usage" not in chunk and (chunk.get("message") or chunk.get("detail")):
+        told = isinstance(chunk.get("message") or chunk.get("detail"), str | list) and not self._reason
+        if told and not chunk.get("choices") and "usage" not in chunk:
             raise _failure(data, self._now())
 
 

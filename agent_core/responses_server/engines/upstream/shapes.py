@@ -17,8 +17,8 @@ _CACHED: Final = (
     ("cache_read_input_tokens",),
     ("cached_tokens",),
 )
-_INPUT: Final = (("prompt_tokens",), ("input_tokens",))
-_OUTPUT: Final = (("completion_tokens",), ("output_tokens",))
+_INPUT: Final = (("prompt_tokens",), ("input_tokens",), ("prompt_eval_count",))
+_OUTPUT: Final = (("completion_tokens",), ("output_tokens",), ("eval_count",))
 _REASONING: Final = (
     ("completion_tokens_details", "reasoning_tokens"),
     ("output_tokens_details", "reasoning_tokens"),
@@ -71,7 +71,8 @@ def parts(content: Any) -> list[tuple[bool, str]]:
         elif (thought := part.get("thinking") or part.get("reasoning")) is not None:
             found += [(True, text) for _, text in parts(thought)]
         else:
-            found.append((False, string(part.get("text") or part.get("refusal") or part.get("content"))))
+            said = next((part[name] for name in ("text", "refusal", "content", "parts") if part.get(name)), None)
+            found += parts(said) if isinstance(said, list | dict) else [(False, string(said))]
     return [each for each in found if each[1]]
 
 
@@ -88,13 +89,44 @@ def reasoning(delta: dict[str, Any]) -> tuple[str, str]:
 
 def calls(delta: dict[str, Any]) -> list[dict[str, Any]]:
     """The tool calls of a delta, the single one of the older API too."""
-    found = [each for each in items(delta.get("tool_calls")) if isinstance(each, dict)]
+    given = delta.get("tool_calls")
+    if isinstance(given, dict) and given and all(key.isdigit() for key in given):
+        given = list(given.values())  # a table by index
+    found = [each for each in items(given) if isinstance(each, dict)]
     legacy = delta.get("function_call")
     return [*found, {"function": legacy}] if isinstance(legacy, dict) else found
 
 
+def choices(chunk: dict[str, Any]) -> list[dict[str, Any]]:
+    """The choices of a chunk, each with a delta or message; Ollama's own API has one message in their place."""
+    message = chunk.get("message")
+    if "choices" not in chunk and isinstance(message, dict) and "done" in chunk:
+        end = chunk.get("done_reason") or "stop" if chunk["done"] else None
+        return [{"index": 0, "delta": message, "finish_reason": end}]
+    found = []
+    for each in items(chunk.get("choices")):
+        if isinstance(each, str):
+            found.append({"index": 0, "delta": {"content": each}})
+        elif isinstance(each, dict):
+            delta = each.get("delta")
+            found.append(each | {"delta": {"content": delta}} if isinstance(delta, str) else each)
+    return found
+
+
+def place(index: Any) -> Any:
+    """An index as a number, where it is one."""
+    count = number(index)
+    return index if count is None else count
+
+
 def arguments(value: Any) -> str:
-    """Arguments as JSON text; servers send the object itself too."""
+    """Arguments as JSON text; servers send the object itself too, or the text of it encoded once more."""
+    if isinstance(value, str) and value.startswith('"{'):
+        try:
+            inner = json.loads(value)
+            return inner if isinstance(json.loads(inner), dict) else value
+        except (ValueError, TypeError, RecursionError):
+            return value
     if value is None or isinstance(value, str):
         return value or ""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
