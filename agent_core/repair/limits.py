@@ -17,5 +17,5 @@ class SearchLimits:
     """Seconds of the second look, where the first one could not see all."""
     quick_s: float = 6.0
     """What a whole suite may take to be run for every edit that makes the failing tests pass."""
-    tries_in_place: int = 90
+    tries_in_place: int = 50
     """Edits tried where each takes two calls and a run of the tests."""

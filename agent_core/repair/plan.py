@@ -366,7 +366,8 @@ class Repair:
                 )
             )
         else:
-            yield PlanStep(report.fixed(result.fix, in_place.last_run(result, first), result.tried, result.others))
+            run = in_place.last_run(result, first)
+            yield PlanStep(report.fixed(result.fix, run, result.tried, result.others, result.left))
 
     def _first_run(self, introduce: bool) -> Generator[PlanStep, tuple[Observation, ...], TestRun | None]:
         say = (report.INTRODUCTION + "\n\n" if introduce else "") + "First I look at the project and run its tests."

@@ -106,6 +106,17 @@ async def test_without_commands_edits_are_tried_in_place(project: Path) -> None:
     assert "return high" in (project / "limits.py").read_text()
 
 
+async def test_in_place_too_a_test_that_failed_before_rejects_no_fix(project: Path) -> None:
+    (project / "tests" / "test_another.py").write_text(
+        "import unittest\n\n\nclass AnotherTest(unittest.TestCase):\n"
+        "    def test_another(self):\n        self.fail('as ever')\n"
+    )
+    played = await play(tools_for(project, "shell"))
+    assert played.last.startswith("Fixed"), played.last
+    assert "As before, 1 test fails" in played.last
+    assert "return high" in (project / "limits.py").read_text()
+
+
 @pytest.mark.parametrize("without", ["patch", "shell"])
 async def test_cannot_fix_leaves_the_tree_as_found(
     project: Path, without: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
