@@ -65,4 +65,7 @@ class Shaping:
         reasoning = self.capabilities.reasoning_fields(options.effort or self.effort, summary=self.summary)
         if reasoning != self._last[0]:
             self._last = reasoning, {**self._options, "reasoning": reasoning} if reasoning else self._options
-        return self._last[1]
+        if options.schema is None:
+            return self._last[1]
+        form = {"type": "json_schema", "name": "answer", "schema": options.schema, "strict": False}
+        return {**self._last[1], "text": {"format": form}}

@@ -80,8 +80,8 @@ def run(
     ] = None,
     approve: Annotated[
         str | None,
-        typer.Option(metavar="auto|ask|never", help="ask: commands ask on the terminal. auto: nothing asks. "
-                     "never: what would ask is denied. [default: ask]"),
+        typer.Option(metavar="auto|ask|deny", help="ask: commands ask on the terminal. auto: nothing asks. "
+                     "deny: what would ask is denied. [default: ask]"),
     ] = None,
     transport: Transport = None,
     effort: Annotated[
@@ -94,9 +94,23 @@ def run(
                            "nothing.")
     ] = False,
     json: Json = False,
-    resume: Annotated[
-        str | None, typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model.")
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the final answer alone.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the final answer to FILE as well.")
     ] = None,
+    output_schema: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="JSON Schema that the final answer keeps to; with --json the summary's "
+                     "`answer` is the object. An answer that is no JSON: exit code 1."),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model; by id, an "
+                     "unambiguous beginning of it, or title."),
+    ] = None,
+    go_on: Annotated[
+        bool, typer.Option("-c", "--continue", help="Go on with this folder's latest session.")
+    ] = False,
     python: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
@@ -109,7 +123,12 @@ def run(
 
     Exit codes: 0 done, 1 the task failed, 2 usage or configuration, 3 no service could be reached, 130 interrupted.
     """
-    from agent_core.cli.run import RunOptions, run_task
+    from agent_core.cli.run import RunOptions, read_schema, run_task
+
+    if approve == "never":
+        say("loopline: `--approve never` is called `--approve deny` now")
+    elif approve == "deny":
+        approve = "never"
 
     flags = {
         "model": model,
@@ -129,6 +148,10 @@ def run(
                 resume=resume,
                 python=_program(python),
                 mode="plan" if plan else "act",
+                go_on=go_on,
+                quiet=quiet,
+                output=output,
+                schema=read_schema(output_schema) if output_schema is not None else None,
             )
         )
     )

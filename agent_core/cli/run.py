@@ -13,6 +13,8 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
+from agent_core.agent import finding
+from agent_core.agent.archive import Archive
 from agent_core.cli.approver import TerminalFrontEnd
 from agent_core.cli.console import CleanConsole, make_console
 from agent_core.cli.figures import events_of
@@ -30,8 +32,9 @@ from agent_core.telemetry.display import duration, marked, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
 from agent_core.telemetry.rollup.rollup import Rollup
+from agent_core.telemetry.screen import put, say
 from agent_core.tools.workspace.changes import Change
-from agent_core.turns.events import Notice, Observer, TurnEnded
+from agent_core.turns.events import Notice, Observer, TurnEnded, TurnEvent
 from agent_core.turns.options import CARRY_OUT, Mode, TurnOptions
 from agent_core.variables import variables
 
@@ -52,11 +55,19 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     resume: str | None = None
     python: str | None = None
     mode: Mode = "act"
+    go_on: bool = False
+    """With the folder's latest session."""
+    quiet: bool = False
+    """Standard output gets the final answer alone."""
+    output: Path | None = None
+    """File for the final answer."""
+    schema: dict[str, Any] | None = None
+    """JSON Schema of the final answer."""
 
     @property
     def of_turn(self) -> TurnOptions:
         """A level of effort goes with the turn, too, for a session that another process hosts."""
-        return TurnOptions(mode=self.mode, effort=self.flags.get("effort"))
+        return TurnOptions(mode=self.mode, effort=self.flags.get("effort"), schema=self.schema)
 
 
 class Changed(msgspec.Struct):
@@ -75,10 +86,25 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     duration_ms: float
     more_files: int = 0
+    structured: bool = False
+    """The answer was asked for as JSON."""
+
+    @property
+    def answer(self) -> Any:
+        """The final answer: its text, or the value that it spells; None where there is none, or it is no JSON."""
+        text = self.end.text if self.end is not None and self.status == "completed" else None
+        if text is None or not self.structured:
+            return text
+        try:
+            return msgspec.json.decode(text.encode("utf-8", "replace"))
+        except msgspec.DecodeError:
+            return None
 
     @property
     def exit_code(self) -> int:
         given = self.end.exit_code if self.end is not None else None
+        if given is None and self.structured and self.status == "completed" and self.answer is None:
+            return _EXIT["failed"]
         return given if given is not None else _EXIT[self.status]
 
     def summary(self) -> dict[str, Any]:
@@ -91,6 +117,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "files_by_command": [change.path for change in self.changes if change.by != "edit"],
             **({"more_files": self.more_files} if self.more_files else {}),
             "duration_ms": round(self.duration_ms, 1),
+            **({"answer": self.answer} if self.structured else {}),
         }
 
 
@@ -99,11 +126,15 @@ def run_task(options: RunOptions) -> int:
     task = sys.stdin.read() if options.task == "-" else options.task
     if not task.strip():
         raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
-    options = msgspec.structs.replace(options, task=task)
+    options = msgspec.structs.replace(options, task=task, resume=_session_meant(options))
     if options.json:
         lines = JsonLines()
         report = asyncio.run(perform(options, lines, CleanConsole(stderr=True, quiet=True)))
         lines.write(report.summary())
+    elif options.quiet:
+        report = asyncio.run(perform(options, _errors, CleanConsole(stderr=True, quiet=True)))
+        if report.end is not None and report.status == "completed":
+            put(report.end.text)
     else:
         console = make_console()
         terminal = Terminal(console)
@@ -115,7 +146,49 @@ def run_task(options: RunOptions) -> int:
         if options.mode == "plan" and report.status == "completed" and terminal.session_id:
             go_on = f'loopline run --resume {terminal.session_id} "{CARRY_OUT}"'
             console.print(Text(f"a plan, nothing was changed; to carry it out: {go_on}", style="cyan"), soft_wrap=True)
+    if options.output is not None and report.end is not None and report.status == "completed":
+        _keep(options.output, report.end.text)
+    if options.schema is not None and report.status == "completed" and report.answer is None:
+        say("loopline: the answer is no JSON, though a schema was given")
     return report.exit_code
+
+
+def _session_meant(options: RunOptions) -> str | None:
+    """The id of the session to go on with: its id, an unambiguous beginning of it or its title were said, or the
+    folder's latest is wanted. Raises UsageError."""
+    if options.resume is None and not options.go_on:
+        return None
+    entries = Archive(state_dir(variables()) / "sessions").entries()
+    if options.resume is not None and any(entry.id == options.resume for entry in entries):
+        return options.resume
+    found = finding.latest(entries, options.workspace or Path()) if options.go_on else None
+    return (found or finding.meant(entries, options.resume or "")).id
+
+
+def _errors(event: TurnEvent) -> None:
+    """Of a quiet run only what went wrong is told, on standard error."""
+    if isinstance(event, Notice) and event.severity == "error":
+        say(f"loopline: {event.text}")
+
+
+def _keep(path: Path, text: str) -> None:
+    try:
+        path.write_text(text + "\n", encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"the answer can't be written to {path}: {error.strerror}") from error
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """Raises UsageError for what is no JSON object."""
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"no schema in {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise UsageError(f"no schema in {path}: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"no schema in {path}: a JSON Schema is an object")
+    return found
 
 
 async def perform(options: RunOptions, observer: Observer, console: Console) -> Report:
@@ -139,6 +212,7 @@ async def perform(options: RunOptions, observer: Observer, console: Console) -> 
         changes=tuple(changed.files),
         more_files=changed.more,
         duration_ms=(loop.time() - started_s) * 1000,
+        structured=options.schema is not None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,10 +16,11 @@ CARRY_OUT = "Carry out the plan."
 
 
 class TurnOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """`effort` None: that of the session."""
+    """`effort` None: that of the session. `schema`: JSON Schema of the final answer, None: it is text."""
 
     mode: Mode = "act"
     effort: Effort | None = None
+    schema: dict[str, Any] | None = None
 
 
 PLAIN = TurnOptions()

@@ -41,10 +41,10 @@ def settled(options: AgentOptions) -> tuple[AgentOptions, Path]:
         raise UsageError(f"no such folder: {options.workspace}", hint="name an existing folder with --workspace")
     root = (options.workspace or Path()).resolve()
     if options.latest or options.resume:
+        from agent_core.agent import finding
         from agent_core.agent.archive import Archive
         from agent_core.config import state_dir
         from agent_core.hosting.resume import read_header, roots_of
-        from dashboard.agent.sessions import finding
 
         folder = state_dir(variables()) / "sessions"
         entries = Archive(folder).entries()

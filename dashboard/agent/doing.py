@@ -9,6 +9,7 @@ from typing import get_args
 
 import msgspec
 
+from agent_core.agent import finding
 from agent_core.agent.archive import Entry
 from agent_core.agent.context.git_repository import find_repository
 from agent_core.config import Effort, load
@@ -22,7 +23,6 @@ from dashboard.agent.figures import SessionFigures
 from dashboard.agent.front import Front
 from dashboard.agent.outside import write_outside
 from dashboard.agent.own_command import OwnCommand
-from dashboard.agent.sessions import finding
 from dashboard.agent.sessions.desk import SessionDesk
 from dashboard.agent.sheets import Choice, PickSheet
 from dashboard.state.format import duration, money, number

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agent_core.agent.archive import Entry
+from agent_core.agent.finding import latest, meant
 from agent_core.errors import UsageError
 from dashboard.agent.composing.chips import Chips
 from dashboard.agent.composing.commands import COMMANDS, command_of
 from dashboard.agent.composing.suggesting import best, suggest, wants_files
 from dashboard.agent.conversation.attention import QUIET_S, Attention
 from dashboard.agent.doing import Doing
-from dashboard.agent.sessions.finding import latest, meant
 from dashboard.agent.sessions.typed import TypedBefore
 
 
