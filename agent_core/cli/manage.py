@@ -61,7 +61,7 @@ def models(
     json: Json = False,
 ) -> None:
     """List the models of the provider in use, with what is known of each."""
-    from agent_core.cli.models import show_models
+    from agent_core.cli.providers.models import show_models
 
     show_models(provider, base_url, json=json)
 
@@ -96,7 +96,7 @@ def auth_set(
     ] = None,
 ) -> None:  # fmt: skip
     """Keep a key; it is read from standard input."""
-    from agent_core.cli.keys import set_key
+    from agent_core.cli.providers.keys import set_key
 
     set_key(provider, base_url)
 
@@ -104,7 +104,7 @@ def auth_set(
 @auth_app.command("status")
 def auth_status(provider: Annotated[str, typer.Argument(metavar="[PROVIDER]")] = "openai") -> None:
     """Say whether a key is set, and where. Exit code 1 if none is."""
-    from agent_core.cli.keys import show_key
+    from agent_core.cli.providers.keys import show_key
 
     raise typer.Exit(show_key(provider))
 
@@ -112,7 +112,7 @@ def auth_status(provider: Annotated[str, typer.Argument(metavar="[PROVIDER]")] =
 @auth_app.command("remove")
 def auth_remove(provider: Annotated[str, typer.Argument(metavar="[PROVIDER]")] = "openai") -> None:
     """Forget a kept key."""
-    from agent_core.cli.keys import remove_key
+    from agent_core.cli.providers.keys import remove_key
 
     remove_key(provider)
 

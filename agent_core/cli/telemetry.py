@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from agent_core.cli.console import make_console
-from agent_core.cli.keys import read_secret
+from agent_core.cli.providers.keys import read_secret
 from agent_core.clock import SystemClock
 from agent_core.config import keep_setting, load, state_dir
 from agent_core.errors import UsageError

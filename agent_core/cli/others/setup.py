@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from agent_core.cli.console import make_console
-from agent_core.cli.keys import read_secret
+from agent_core.cli.providers.keys import read_secret
 from agent_core.config import config_dir, load
 from agent_core.errors import FileRefused, UsageError
 from agent_core.keys import Keys

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.agent.archive import Entry
-from agent_core.agent.finding import latest, meant
 from agent_core.errors import UsageError
 from dashboard.agent.composing.chips import Chips
 from dashboard.agent.composing.commands import COMMANDS, command_of
@@ -63,21 +61,6 @@ def test_keys_from_before_the_question_never_answer_it() -> None:
     assert not attention.may_answer(10.2 + QUIET_S / 2) and attention.may_answer(10.3 + QUIET_S)
     attention.gone()
     assert not attention.may_answer(20.0)
-
-
-def test_a_session_by_id_prefix_or_title(tmp_path: Path) -> None:
-    entries = [
-        Entry(id="sess_abc1", title="fix the parser", roots=(str(tmp_path),)),
-        Entry(id="sess_abd2", title="rename Money", roots=("/elsewhere",)),
-    ]
-    assert meant(entries, "abd").id == "sess_abd2" and meant(entries, "sess_abc1").id == "sess_abc1"
-    assert meant(entries, "RENAME money").id == "sess_abd2" and meant(entries, "parser").id == "sess_abc1"
-    for said in ("ab", "nothing"):
-        with pytest.raises(UsageError):
-            meant(entries, said)
-    assert latest(entries, tmp_path).id == "sess_abc1"
-    with pytest.raises(UsageError):
-        latest(entries, tmp_path / "other")
 
 
 def test_what_was_typed_is_kept_for_the_project_alone(tmp_path: Path) -> None:
