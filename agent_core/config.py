@@ -15,7 +15,9 @@ from typing import Any, Literal, get_args
 import msgspec
 import platformdirs
 
+from agent_core import values
 from agent_core.errors import ConfigError, FileRefused
+from agent_core.serve_options import SERVED, LogFormat, LogLevel
 from agent_core.untrusted_files import read_toml
 from agent_core.variables import variables
 
@@ -27,8 +29,6 @@ CompactBy = Literal["auto", "service", "local"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 ReasoningSummary = Literal["auto", "off"]
 SandboxChoice = Literal["auto", "off"]
-ServeLogLevel = Literal["debug", "info", "warning", "error"]
-ServeLogFormat = Literal["json", "text"]
 
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 """How hard a model thinks, weakest first."""
@@ -87,8 +87,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     serve_connections: int = 0
     serve_requests_per_minute: int = 0
     serve_tokens_per_minute: int = 0
-    serve_log_level: ServeLogLevel = "warning"
-    serve_log_format: ServeLogFormat = "json"
+    serve_log_level: LogLevel = "warning"
+    serve_log_format: LogFormat = "json"
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -115,32 +115,17 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """The option that sets it; None: `--` and the key."""
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError
-    return value.strip()
-
-
 def _url(value: Any) -> str:
-    text = _text(value)
+    text = values.text(value)
     if not text.startswith(("http://", "https://", "ws://", "wss://")):
         raise ValueError
     return text.rstrip("/")
 
 
-def _choice(options: tuple[str, ...]) -> Callable[[Any], str]:
-    def parse(value: Any) -> str:
-        if value not in options:
-            raise ValueError
-        return str(value)
-
-    return parse
-
-
 def _texts(value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, (list, tuple)):
         raise ValueError
-    return tuple(_text(entry) for entry in value)
+    return tuple(values.text(entry) for entry in value)
 
 
 def _number(low: float, high: float) -> Callable[[Any], float]:
@@ -153,15 +138,6 @@ def _number(low: float, high: float) -> Callable[[Any], float]:
         return number
 
     return parse
-
-
-def _count(value: Any) -> int:
-    if isinstance(value, (bool, float)):
-        raise ValueError
-    number = int(value)
-    if number < 0:
-        raise ValueError
-    return number
 
 
 def _switch(value: Any) -> bool:
@@ -186,35 +162,35 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="base_url", field="base_url", env="LOOPLINE_BASE_URL", parse=_url,
             expected="a URL that starts with http:// or https://",
             doc="Responses service to talk to, ending in /v1. Unset and no OPENAI_API_KEY: the embedded service."),
-    Setting(key="provider", field="provider", env="LOOPLINE_PROVIDER", parse=_text,
+    Setting(key="provider", field="provider", env="LOOPLINE_PROVIDER", parse=values.text,
             expected="a provider's name", doc="Provider by name, as `loopline models` lists them; else base_url."),
     Setting(key="providers", field="providers", parse=_tables, expected="tables, one per provider",
             doc="Providers of your own, or over ready-made ones: base_url, key_env, wire, model."),
-    Setting(key="model", field="model", env="LOOPLINE_MODEL", parse=_text, workspace=True,
+    Setting(key="model", field="model", env="LOOPLINE_MODEL", parse=values.text, workspace=True,
             expected="a model name", doc="Model of every call. Unset: `repair` on the embedded service."),
-    Setting(key="effort", field="effort", env="LOOPLINE_EFFORT", parse=_choice(EFFORTS), workspace=True,
+    Setting(key="effort", field="effort", env="LOOPLINE_EFFORT", parse=values.choice(EFFORTS), workspace=True,
             expected=" or ".join((", ".join(EFFORTS[:-1]), EFFORTS[-1])),
             doc="How hard the model thinks. Unset: as it likes. A model that takes no such level is sent none."),
-    Setting(key="reasoning_summary", field="reasoning_summary", parse=_choice(get_args(ReasoningSummary)),
+    Setting(key="reasoning_summary", field="reasoning_summary", parse=values.choice(get_args(ReasoningSummary)),
             expected="auto or off", doc="auto: a summary of its reasoning is asked for where the model gives one."),
     Setting(key="models", field="models", parse=_tables, expected="tables, one per model",
             doc="What a model can do, over what is known: context_tokens, images, efforts, edit_tool, effort, …"),
-    Setting(key="approve", field="approve", env="LOOPLINE_APPROVE", parse=_choice(get_args(Approve)), workspace=True,
-            expected="auto, ask or never",
+    Setting(key="approve", field="approve", env="LOOPLINE_APPROVE", parse=values.choice(get_args(Approve)),
+            workspace=True, expected="auto, ask or never",
             doc="ask: commands ask first. auto: nothing asks. never: what would ask is denied."),
-    *(Setting(key=f"approvals.{kind}", field=f"approve_{kind}", parse=_choice(get_args(Approve)), workspace=True,
+    *(Setting(key=f"approvals.{kind}", field=f"approve_{kind}", parse=values.choice(get_args(Approve)), workspace=True,
               expected="auto, ask or never",
               doc=f"Tools that {does}. auto: free. ask: as `approve` says. never: denied.")
       for kind, does in (("read", "read files"), ("edit", "edit files"), ("command", "run commands"))),
     Setting(key="approval_timeout_s", field="approval_timeout_s", parse=_number(0, 1e9),
             expected="seconds, 0 or more", doc="An approval that nobody answers for so long is denied. 0: it waits."),
-    Setting(key="transport", field="transport", parse=_choice(get_args(TransportPolicy)),
+    Setting(key="transport", field="transport", parse=values.choice(get_args(TransportPolicy)),
             expected="auto, websocket or http", doc="auto: WebSocket, and HTTP while WebSocket can't be had."),
     Setting(key="websocket_share", field="websocket_share", parse=_number(0, 1),
             expected="a number from 0 to 1", doc="Share of sessions that use the WebSocket, drawn per session."),
-    Setting(key="project", field="project", parse=_text, workspace=True,
+    Setting(key="project", field="project", parse=values.text, workspace=True,
             expected="a short label", doc="Label of this project in telemetry; never a path."),
-    Setting(key="python", field="python", env="LOOPLINE_PYTHON", parse=_text,
+    Setting(key="python", field="python", env="LOOPLINE_PYTHON", parse=values.text,
             expected="a path or name of a Python interpreter", doc="Interpreter that runs the project's tests."),
     Setting(key="trusted", field="trusted", parse=_texts,
             expected="a list of folders", doc="Folders that may configure or start things by themselves."),
@@ -223,13 +199,13 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="environment", field="environment", parse=_texts,
             expected="a list of names of variables, with *",
             doc="Variables of yours that commands get beside those that tools for code read (PATH, GOPATH, …)."),
-    Setting(key="sandbox", field="sandbox", env="LOOPLINE_SANDBOX", parse=_choice(get_args(SandboxChoice)),
+    Setting(key="sandbox", field="sandbox", env="LOOPLINE_SANDBOX", parse=values.choice(get_args(SandboxChoice)),
             expected="auto or off", doc="auto: commands run in a sandbox where the system has one."),
     Setting(key="sandbox_network", field="sandbox_network", parse=_switch,
             expected="true or false", doc="Commands in the sandbox may use the network."),
     Setting(key="sandbox_visible", field="sandbox_visible", parse=_texts,
             expected="a list of paths", doc="Secret files or folders that commands in the sandbox may read."),
-    Setting(key="checkpoints.mb", field="checkpoint_mb", parse=_count,
+    Setting(key="checkpoints.mb", field="checkpoint_mb", parse=values.count,
             expected="a whole number, 0 or more", doc="Megabytes kept on disk for undoing turns. 0: no undo."),
     Setting(key="deny", field="deny", parse=_texts, workspace=True, adds=True,
             expected="a list of command patterns", doc="Commands that are always denied; each layer adds."),
@@ -243,20 +219,20 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(key="targets", field="targets", parse=_targets,
             expected=f"numbers of milliseconds, 0 or more, for some of {', '.join(TARGETS)}",
             doc="What a good turn is: goodput counts the turns whose calls all met them."),
-    Setting(key="limits.calls", field="max_calls", parse=_count,
+    Setting(key="limits.calls", field="max_calls", parse=values.count,
             expected="a whole number, 0 or more", doc="Calls of one turn. 0: no limit."),
     Setting(key="limits.minutes", field="max_minutes", parse=_number(0, 10_000),
             expected="a number of minutes, 0 or more", doc="Wall time of one turn. 0: no limit."),
-    Setting(key="limits.tokens", field="max_tokens", parse=_count,
+    Setting(key="limits.tokens", field="max_tokens", parse=values.count,
             expected="a whole number, 0 or more", doc="Input plus output tokens of one turn. 0: no limit."),
     Setting(key="limits.cost", field="max_cost", parse=_number(0, 1_000_000),
             expected="a number of US dollars, 0 or more", doc="Cost of one turn by list price. 0: no limit."),
-    Setting(key="limits.repeats", field="max_repeats", parse=_count,
+    Setting(key="limits.repeats", field="max_repeats", parse=values.count,
             expected="a whole number, 0 or more", doc="The same failing tool call in a row. 0: no limit."),
-    Setting(key="context.compact_at", field="compact_at", parse=_count,
+    Setting(key="context.compact_at", field="compact_at", parse=values.count,
             expected="a whole number, 0 or more",
             doc="Tokens from which the conversation is compacted. 0: only where the service refuses it as too long."),
-    Setting(key="context.compact_by", field="compact_by", parse=_choice(get_args(CompactBy)),
+    Setting(key="context.compact_by", field="compact_by", parse=values.choice(get_args(CompactBy)),
             expected="auto, service or local",
             doc="service: it is asked to compact inside its replies. local: by a summary of the model's."),
     Setting(key="prices", field="prices", parse=_tables,
@@ -270,18 +246,8 @@ SETTINGS: tuple[Setting, ...] = (
       for name, doc in (("code_lens", "Editors: lenses over what a turn changed."),
                         ("ai_comments", "Editors: a comment that ends in `AI!` starts a turn, in trusted folders."),
                         ("inline_completion", "Editors: completions while typing, of the model."))),
-    Setting(key="serve.keys", field="serve_keys", flag="--keys", parse=_text, expected="a path",
-            doc="`serve`: TOML file of API keys, a table [NAME] each: key or sha256, and limits of its own."),
-    Setting(key="serve.connections", field="serve_connections", flag="--connections", parse=_count,
-            expected="a whole number, 0 or more", doc="`serve`: sockets and running requests of a key. 0: no limit."),
-    Setting(key="serve.requests_per_minute", field="serve_requests_per_minute", flag="--requests-per-minute",
-            parse=_count, expected="a whole number, 0 or more", doc="`serve`: requests of a key a minute; 0: any."),
-    Setting(key="serve.tokens_per_minute", field="serve_tokens_per_minute", flag="--tokens-per-minute", parse=_count,
-            expected="a whole number, 0 or more", doc="`serve`: tokens of a key in a minute. 0: no limit."),
-    Setting(key="serve.log_level", field="serve_log_level", flag="--log-level", parse=_choice(get_args(ServeLogLevel)),
-            expected="debug, info, warning or error", doc="`serve`: what is told on stderr; info: each response."),
-    Setting(key="serve.log_format", field="serve_log_format", flag="--log-format",
-            parse=_choice(get_args(ServeLogFormat)), expected="json or text", doc="`serve`: form of a line on stderr."),
+    *(Setting(key=option.key, field=option.field, flag=option.flag, parse=option.parse, expected=option.expected,
+              doc=f"`serve`: {option.doc}") for option in SERVED if option.key is not None),
 )  # fmt: skip
 
 _LAYERS = ("default", "user", "workspace", "env", "flag")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from agent_core.cli import manage, plugins
 from agent_core.errors import LooplineError
+from agent_core.serve_options import OPTIONS, ServeOption
 from agent_core.telemetry.screen import guard_streams, put, say
 
 app = typer.Typer(
@@ -170,110 +173,34 @@ def demo(
     sys.exit(run_demo(json=json, keep=keep))
 
 
-@app.command()
-def serve(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on; 0: any free one.")] = 0,
-    api_key: Annotated[
-        str | None,
-        typer.Option(metavar="K", help="Key that clients send. [default: LOOPLINE_API_KEY; without any: random, shown "
-                     "once]"),
-    ] = None,
-    keys: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Named keys, a TOML table [NAME] each: key or sha256, and limits of its own: "
-                     "connections, requests_per_minute, tokens_per_minute. More by LOOPLINE_API_KEYS=NAME=KEY,…; "
-                     "config serve.keys."),
-    ] = None,
-    connections: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="WebSockets and running requests of a key at once; 0: no limit. Above it: 429 "
-                     "with retry-after. Config serve.connections. [default: 0]"),
-    ] = None,
-    requests_per_minute: Annotated[
-        int | None, typer.Option(metavar="N", help="Requests of a key; config serve.requests_per_minute. [default: 0]")
-    ] = None,
-    tokens_per_minute: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Input and output tokens of a key, taken when a response ends; config "
-                     "serve.tokens_per_minute. [default: 0]"),
-    ] = None,
-    log_level: Annotated[
-        str | None,
-        typer.Option(metavar="debug|info|warning|error", help="What is told on stderr, never bodies or keys; info: a "
-                     "line per response. Config serve.log_level. [default: warning]"),
-    ] = None,
-    log_format: Annotated[
-        str | None, typer.Option(metavar="json|text", help="Form of a line; config serve.log_format. [default: json]")
-    ] = None,
-    shutdown_grace_s: Annotated[
-        float, typer.Option(help="How long running responses may go on after SIGTERM or SIGINT.")
-    ] = 10.0,
-    ready_file: Annotated[
-        Path | None, typer.Option(metavar="F", help="Written once listening: url and pid as JSON.")
-    ] = None,
-    allowed_host: Annotated[
-        list[str] | None, typer.Option(metavar="H", help="Further Host names to accept; repeatable.")
-    ] = None,
-    store: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where responses with store=true are kept.")
-    ] = None,
-    connection_minutes: Annotated[float, typer.Option(help="Life of a connection.")] = 60.0,
-    keepalive_s: Annotated[float, typer.Option(help="Silence after which a running response says it runs.")] = 15.0,
-    no_websocket: Annotated[bool, typer.Option("--no-websocket", help="Answer upgrades with 426.")] = False,
-    rollout: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What the model `scripted` plays.")
-    ] = None,
-    state_mb: Annotated[
-        int, typer.Option(metavar="N", help="Most that conversations on connections may take in memory, together.")
-    ] = 1024,
-    state_minutes: Annotated[
-        float, typer.Option(metavar="N", help="How long a conversation that rests is remembered; 0: no limit.")
-    ] = 60.0,
-    enable_rollout: Annotated[
-        bool, typer.Option("--enable-rollout", help="Offer one long response per rollout (an experiment).")
-    ] = False,
-    engine: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=SPEC", help="A further model: llama:PATH.gguf, or upstream:URL#MODEL; repeatable."),
-    ] = None,
-    without: Annotated[
-        str | None,
-        typer.Option(metavar="FEATURE,…", help="Switch mechanisms off, to measure what they give: state, digest, "
-                     "screen-incremental, screen-overlap, render-cache, item-lru, late-render, route-cache, "
-                     "settle-overlap; all."),
-    ] = None,
-    parent_pipe: Annotated[int | None, typer.Option(hidden=True)] = None,
-) -> None:  # fmt: skip
-    """Run the Responses service: HTTP and WebSocket under /v1, models `repair`, `scripted` and those of --engine."""
-    from agent_core.cli.serve import ServeOptions, serve_command
+def _with_serve_options(command: Callable[[Mapping[str, Any]], None]) -> Callable[..., None]:
+    """`command` with an option of its own for each row of the table; it gets what was given by name."""
 
-    options = ServeOptions(
-        host=host,
-        port=port,
-        api_key=api_key,
-        ready_file=ready_file,
-        allowed_hosts=tuple(allowed_host or ()),
-        store=store,
-        connection_minutes=connection_minutes,
-        keepalive_s=keepalive_s,
-        websocket=not no_websocket,
-        rollout=rollout,
-        enable_rollout=enable_rollout,
-        state_mb=state_mb,
-        state_minutes=state_minutes,
-        engines=tuple(engine or ()),
-        without=without,
-        keys=keys,
-        connections=connections,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        log_level=log_level,
-        log_format=log_format,
-        shutdown_grace_s=shutdown_grace_s,
-        parent_pipe=parent_pipe,
+    def run(**given: Any) -> None:
+        command(given)
+
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature([_parameter(option) for option in OPTIONS])  # type: ignore[attr-defined]
+    return run
+
+
+def _parameter(option: ServeOption) -> inspect.Parameter:
+    info = typer.Option(option.flag, metavar=option.metavar, help=option.help, hidden=not option.help)
+    return inspect.Parameter(
+        option.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=option.default,
+        annotation=Annotated[option.kind, info],
     )
-    sys.exit(serve_command(options))
+
+
+@app.command()
+@_with_serve_options
+def serve(given: Mapping[str, Any]) -> None:
+    """Run the Responses service: HTTP and WebSocket under /v1, models `repair`, `scripted` and those of --engine."""
+    from agent_core.cli.serve import serve_command
+
+    sys.exit(serve_command(given))
 
 
 @app.command()

@@ -17,7 +17,6 @@ from agent_core.agent import finding
 from agent_core.agent.archive import Archive
 from agent_core.cli.approver import TerminalFrontEnd
 from agent_core.cli.console import CleanConsole, make_console
-from agent_core.cli.figures import events_of
 from agent_core.cli.interrupts import Cancelled
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table, suspect_note
@@ -31,6 +30,7 @@ from agent_core.hosting.session import HostOptions
 from agent_core.telemetry.display import duration, marked, number
 from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.events import Status
+from agent_core.telemetry.journal.of_turn import events_of
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.screen import put, say
 from agent_core.tools.workspace.changes import Change

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agent_core.errors import ConfigError
+from agent_core.serve_options import LogFormat, LogLevel
 
 FEATURES: Mapping[str, str] = {
     "state": "what a lane remembers; without it an id is looked up in the store",
@@ -26,8 +27,6 @@ FEATURES: Mapping[str, str] = {
 }
 """What `--without` can switch off, to measure what each gives; `all` is each of them."""
 
-LogLevel = Literal["debug", "info", "warning", "error"]
-LogFormat = Literal["json", "text"]
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """Largest WebSocket message that is served; a larger one is answered by an `error`, code `message_too_large`."""
