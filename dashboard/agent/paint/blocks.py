@@ -28,6 +28,8 @@ from dashboard.widgets.spans import Line, Role, Span, left, line_width, right
 INDENT: Line = (("  ", ""),)
 DIFF_LINES, OUTPUT_LINES, TAIL_SHOWN = 12, 400, 3
 """Lines of a diff that show by themselves, of an output that was opened, of a command that runs."""
+MESSAGE_LINES = 30
+"""Lines of a message that show by themselves."""
 NAME_CELLS = 10
 
 _TOOL_LOOKS: dict[str | None, tuple[str, Role]] = {
@@ -66,6 +68,8 @@ def can_open(block: Block) -> bool:
             return bool(block.output or block.diff or block.tail or len(_subject(block.arguments)) > 40)
         case Asked():
             return True
+        case You():
+            return block.text.count("\n") >= MESSAGE_LINES
         case Thought() | Ended():
             return bool(block.text)
     return False
@@ -80,7 +84,7 @@ def _apart(before: Block, block: Block) -> bool:
 def _painted(block: Block, width: int, opened: bool) -> list[Line]:
     match block:
         case You():
-            return _you(block, width)
+            return _you(block, width, opened)
         case Said():
             return [(*INDENT, *line) if line else () for line in paint_markdown(block.text, width - 2)]
         case Thought():
@@ -104,10 +108,14 @@ def _painted(block: Block, width: int, opened: bool) -> list[Line]:
     raise AssertionError(type(block))
 
 
-def _you(block: You, width: int) -> list[Line]:
+def _you(block: You, width: int, opened: bool) -> list[Line]:
     first: Line = (("› ", "accent"),)
     fates = {"queued": "waits", "steered": "said to the turn that runs", "refused": "not taken"}
-    spans: list[Span] = [(plain(block.text).strip("\n"), "strong")]
+    rows = plain(block.text).strip("\n").split("\n")
+    shown = rows if opened or len(rows) <= MESSAGE_LINES else rows[:MESSAGE_LINES]
+    spans: list[Span] = [("\n".join(shown), "strong")]
+    if len(shown) < len(rows):
+        spans.append((f"\n… {len(rows) - len(shown):,} more lines ▸", "dim"))
     if block.fate:
         spans.append((f"  ({fates[block.fate]})", "warn" if block.fate == "refused" else "dim"))
     return wrap(spans, width, first, INDENT)

@@ -75,6 +75,12 @@ def test_a_cut_leaves_the_text_as_it_is() -> None:
     assert cut("- a\n\n  still a") == ([], "- a\n\n  still a")
 
 
+def test_a_long_message_is_cut_until_it_is_opened() -> None:
+    you = You(key="1", text="\n".join(f"line {number}" for number in range(5_000)))
+    assert len(shown([you])) == 31 and shown([you])[-1].strip() == "… 4,970 more lines ▸"
+    assert len(shown([you], opened=["1"])) == 5_000
+
+
 def test_changed_words_stand_out() -> None:
     lines = paint_diff(DIFF, 80, 0, 12)
     assert texts(lines) == ["-    return stamp[:19]", "+    return stamp[:19] + offset"]
