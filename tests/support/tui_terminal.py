@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import signal
@@ -42,7 +43,9 @@ class Terminal:
             env={**clean_environment(), **places, "XDG_RUNTIME_DIR": str(folder / "run"), "TERM": "xterm-256color"},
         )
         os.close(child)
-        self.shown = b""
+        self.shown = ""
+        """All that was written so far, without colours and cursor movements."""
+        self._begun, self._decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
         self._told = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -54,10 +57,16 @@ class Terminal:
             except OSError:  # how Linux says that the other end is closed
                 written = b""
             with self._told:
-                self.shown += written
+                self._take(written)
                 self._told.notify_all()
             if not written:
                 return
+
+    def _take(self, written: bytes) -> None:
+        """A sequence may come in two pieces, so what follows the last of their beginnings waits for more."""
+        self._begun += self._decoder.decode(written)
+        cut = max(0, self._begun.rfind("\x1b")) if written else len(self._begun)
+        self.shown, self._begun = self.shown + clean(self._begun[:cut]), self._begun[cut:]
 
     def until(self, text: str) -> None:
         """Wait until `text` was written, colours and cursor movements aside. Of what is on the screen already only what
@@ -65,7 +74,7 @@ class Terminal:
         give_up = time.monotonic() + WAIT_S
         redraw = time.monotonic() + REDRAW_S
         with self._told:
-            while text not in clean(self.shown.decode("utf-8", "replace")):
+            while text not in self.shown + clean(self._begun):
                 assert time.monotonic() < give_up, self.shown[-2000:]
                 if time.monotonic() > redraw:
                     redraw = time.monotonic() + REDRAW_S

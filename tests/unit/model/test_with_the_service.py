@@ -110,7 +110,7 @@ async def test_a_connection_that_the_service_ends_for_its_age_costs_no_call() ->
             await talk.until_lost_or_waiting()
             await turn(talk)
     assert talk.told(ev.CallCompleted, "status") == ["completed"] * 4
-    assert talk.told(ev.CallSent, "reuse")[:3] == ["first", "reused", "reconnected"]
+    assert "reconnected" in talk.told(ev.CallSent, "reuse")
 
 
 @pytest.mark.parametrize("transport", ["websocket", "http"])
