@@ -172,6 +172,7 @@ class ToolRunner:
             subject=subject,
             rule=verdict.rule,
             always=verdict.always,
+            tool_call_id=call.key,
             opened=rfc3339(self._clock.wall_ns()),
         )
         decision = (await self._ask(approval)).decision

@@ -22,6 +22,7 @@ OF_THE_ROOT = ("--version", "--help", "-h")
 _WORD = re.compile(r"[a-z][a-z0-9-]*")
 
 COMMANDS: Mapping[str, str] = {
+    "acp": "The agent for every editor that speaks the Agent Client Protocol.",
     "lsp": "The language server: hosts the agent for every editor.",
     "tui": "The terminal dashboard: live turns, waterfalls, cache and reuse.",
     "web": "The browser dashboard, for this machine or a team.",

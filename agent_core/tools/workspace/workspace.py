@@ -53,6 +53,9 @@ class OpenDocument(msgspec.Struct, frozen=True):
 class Documents(Protocol):
     """Open buffers of a host, by absolute path."""
 
+    async def look(self, path: str) -> None:
+        """A tool reads the file: a host that has to be asked for its buffers is asked now. Its wait is bounded."""
+
     def get(self, path: str) -> OpenDocument | None:
         """The buffer, or None if the file is not open."""
 
@@ -130,6 +133,7 @@ class Workspace(Roots):
         at = self.resolve(given) if isinstance(given, str) else given
         self.check_open(at)
         if self.documents is not None:
+            await self.documents.look(str(at.path))
             document = self.documents.get(str(at.path))
             if document is not None and (document.unsaved or await self._same_on_disk(at, document)):
                 return self._from_buffer(at, document)

@@ -10,6 +10,7 @@ export interface Approval {
   subject: string;
   rule?: string;
   always?: boolean;
+  toolCallId?: string;
   opened?: string;
 }
 

@@ -12,4 +12,8 @@ RULES = (
     Rule("clients.copilot", "Copilot CLI 1.0.102", "Over WebSocket it chains and reads the cached tokens."),
     Rule("clients.opencode", "opencode 1.18", "Over HTTP it runs a tool and ends."),
     Rule("clients.exports", "Codex 0.171, Copilot CLI 1.0.102", "What they export to a hub is what the ledger has."),
+    Rule(
+        "clients.acpx", "acpx 0.19", "A client of ACP mends a project with the agent, and what it denies does not run."
+    ),
+    Rule("clients.acp_python", "agent-client-protocol 0.12", "The SDK's own client talks to the agent."),
 )

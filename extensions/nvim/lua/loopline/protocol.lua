@@ -10,6 +10,7 @@
 ---@field subject string
 ---@field rule? string
 ---@field always? boolean
+---@field toolCallId? string
 ---@field opened? string
 
 ---@class loopline.ApprovalAnswer

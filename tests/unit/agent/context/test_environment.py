@@ -25,6 +25,9 @@ class Editor:
         self.found: list[Diagnostic] = []
         self.hangs = False
 
+    async def look(self, path: str) -> None:
+        """All of it is known."""
+
     def get(self, path: str) -> OpenDocument | None:
         return self.buffers.get(path)
 
