@@ -7,7 +7,7 @@
     ├── TransportError                                bytes did not get through                           exit 3
     │   ├── ServiceUnreachable  service_unreachable   nothing answers at the address
     │   ├── HandshakeRefused    handshake_refused     an HTTP status instead of 101 (`status`)
-    │   ├── ConnectionLost      connection_lost       the socket died; `sent` and `events_seen` say how far it got
+    │   ├── ConnectionLost      connection_lost       the socket died (`close_code`, None without a close frame)
     │   └── MessageTooLarge     message_too_large     above the frame limit; goes by HTTP
     ├── WireError               invalid_json | invalid_request | unsupported_event_type  a frame does not fit the format
     ├── ProtocolError           protocol_violation    an event that is illegal in the present state

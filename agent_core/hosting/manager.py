@@ -49,7 +49,7 @@ class OpenOptions(msgspec.Struct, frozen=True, kw_only=True):
     `settings` says how it is hosted here, each time it is opened; `model`: the one chosen for it, None: what the
     settings say. `front_end` attends where none does. `observer` and `sink` are told everything from the very opening
     on, `moved` when the session is attached, lost or taken over. `wait`: opening is waited for, and what keeps it from
-    that raised; else the first turn opens the session, or `warm`.
+    that raised; else the first turn opens the session.
     """
 
     settings: Settings
@@ -135,7 +135,9 @@ class SessionManager:
             raise SessionHeld(lock, holder)
 
         async def lost() -> None:
-            await self._lost(self._sessions[audience.id], audience, options)
+            session = self._sessions.get(audience.id)
+            if session is not None:
+                await self._lost(session, audience, options)
 
         attached = AttachedHost(audience, Path(holder.socket), self._states, lost)
         await attached.attach()
@@ -161,14 +163,17 @@ class SessionManager:
         return LocalHost(audience, options.settings, self.service, self._clock, model=options.model)
 
     async def _lost(self, session: ManagedSession, audience: Audience, options: OpenOptions) -> None:
-        """The host is gone: host the session here, or attach to whoever was quicker."""
+        """The host is gone: host the session here, or attach to whoever was quicker. Closed meanwhile, it is let go."""
         options.moved(session.id, "lost", "its host is gone")
         try:
             at = await self._found(audience, options, wait=bool(audience.turns.queued))
         except LooplineError as error:
-            del self._sessions[session.id]
+            self._sessions.pop(session.id, None)
             for turn in audience.turns.queued:
                 audience.end(turn, "failed", f"{GONE}: {error.message}")
+            return
+        if self._sessions.get(session.id) is not session:
+            await at.close()
             return
         session.move_to(at)
         if at.place == "live":

@@ -147,7 +147,7 @@ class ToolEnded(TurnEvent, frozen=True, kw_only=True, tag="tool.finished"):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A step of the agent's plan; `status` is `pending`, `active` or `done`."""
+    """A step of the agent's plan; `status` is `todo`, `doing` or `done`."""
 
     text: str
     status: str
