@@ -22,6 +22,8 @@ KNOBS = frozenset({
 """Variables by which tests themselves are told something; every other one of ours is cleared."""
 CLEARED = ("LOOPLINE_", "OPENAI_", "CODEX_", "GIT_", "XDG_")
 """Beginnings of the names that would lead the product, a client or git elsewhere."""
+SIZES = ("COLUMNS", "LINES")
+"""What readline makes of no terminal: 80 by 24, also for a process on a terminal of another size."""
 HOMES = ("CONFIG", "STATE", "CACHE", "DATA")
 
 
@@ -54,6 +56,8 @@ def isolate(folder: Path, environment: MutableMapping[str, str] = os.environ) ->
     kept = installers(environment)
     for name in [name for name in environment if name.startswith(CLEARED) and name not in KNOBS]:
         del environment[name]
+    for name in SIZES:
+        environment.pop(name, None)
     home, temporary = folder / "home", folder / "tmp"
     for each in (home, temporary):
         each.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable
 from agent_core.telemetry.rollup.rows import CallRow, ConnectionRow, TurnRow
 from agent_core.telemetry.rollup.stages import ms_to_ns
 from agent_core.telemetry.rollup.summary import Summary, Tally, median
-from agent_core.telemetry.rollup.suspect import suspect_of
+from agent_core.telemetry.rollup.suspect import MAX_MS, suspect_of
 
 
 class Rollup:
@@ -278,7 +278,7 @@ class Rollup:
         self._met(event.response_id, row, at_ns)
         self._book.turn_ttft(row)
         inference_ns = None
-        if row.inference_ms is not None and "inference_ms" not in row.suspect:
+        if row.inference_ms is not None and 0 <= row.inference_ms <= MAX_MS:
             inference_ns = ms_to_ns(row.inference_ms)
         self._book.tell(event, lambda clock: clock.call_ended(row.call, event.mono_ns, inference_ns))
         self.groups.add_call(row)

@@ -13,8 +13,9 @@ from tests.support.lsp_client import Json, LspClient
 from tests.support.lsp_editor import Editor
 from tests.support.lsp_puppet import Puppet, steps
 
-ELSEWHERE = {"loopline.dashboard.open"}
-"""Starts a process of its own; tried in `test_features.py`."""
+ELSEWHERE = {"loopline.dashboard.open", "loopline.question.answer"}
+"""One starts a process of its own and is tried in `test_features.py`; the other is for clients that show questions, as
+this one says that it does not, and is tried in `test_approvals.py`."""
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "return a - b  # héllo 😀", "new": "return a + b  # ünd 😀"}}
 RUN = {"call": "shell", "args": {"command": "echo ran > ran.txt"}}
 
