@@ -118,6 +118,11 @@ def run(
         str | None,
         typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
     ] = None,
+    pairs: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, for this run; again for another. `loopline "
+                     "config` lists the keys."),
+    ] = None,
 ) -> None:  # fmt: skip
     """Do one task in a folder, then show what it took.
 
@@ -126,6 +131,7 @@ def run(
 
     Exit codes: 0 done, 1 the task failed, 2 usage or configuration, 3 no service could be reached, 130 interrupted.
     """
+    from agent_core.cli.overrides import read_overrides
     from agent_core.cli.run import RunOptions, read_schema, run_task
 
     if approve == "never":
@@ -133,7 +139,7 @@ def run(
     elif approve == "deny":
         approve = "never"
 
-    flags = {
+    given = {
         "model": model,
         "base_url": base_url,
         "provider": provider,
@@ -141,6 +147,7 @@ def run(
         "transport": transport,
         "effort": effort,
     }
+    flags = read_overrides(pairs or ()) | {name: value for name, value in given.items() if value is not None}
     sys.exit(
         run_task(
             RunOptions(
