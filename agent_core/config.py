@@ -16,7 +16,7 @@ import msgspec
 import platformdirs
 
 from agent_core import values
-from agent_core.errors import ConfigError, FileRefused
+from agent_core.errors import ConfigError, FileRefused, UsageError
 from agent_core.serve_options import SERVED, LogFormat, LogLevel
 from agent_core.untrusted_files import read_toml
 from agent_core.variables import variables
@@ -322,7 +322,8 @@ def load(
     flags: Mapping[str, Any] | None = None,
     env: Mapping[str, str] | None = None,
 ) -> Loaded:
-    """Read all layers. `flags` maps field names to values; None values are not set. Raises ConfigError."""
+    """Read all layers. `flags` maps field names to values; None values are not set. Raises ConfigError, and UsageError
+    for two flags that contradict each other."""
     env = variables() if env is None else env
     values: dict[str, Any] = {}
     origins = {setting.field: Origin("default", "") for setting in SETTINGS}
@@ -367,6 +368,8 @@ def load(
         if value is not None:
             setting = _BY_FIELD[field]
             apply(setting, value, "flag", setting.flag or "--" + setting.key.replace("_", "-").replace(".", "-"))
+    if origins["base_url"].layer == origins["provider"].layer == "flag":
+        raise UsageError("--provider and --base-url name two services; give one of them")
     if _LAYERS.index(origins["base_url"].layer) > _LAYERS.index(origins["provider"].layer):
         values.pop("provider", None)  # an address that is said closer to the user names another service
     return Loaded(settings=Settings(**values), origins=origins, ignored=tuple(ignored), workspace=said)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.config import SETTINGS, Settings, load
-from agent_core.errors import ConfigError
+from agent_core.errors import ConfigError, UsageError
 
 
 def _write(path: Path, text: str) -> None:
@@ -131,3 +131,8 @@ def test_flags_and_variables_are_checked_like_files(home: dict[str, str]) -> Non
 def test_every_field_of_settings_is_in_the_table_once() -> None:
     assert sorted(setting.field for setting in SETTINGS) == sorted(Settings.__struct_fields__)
     assert all(setting.doc and setting.expected for setting in SETTINGS)
+
+
+def test_a_provider_and_an_address_beside_it_are_refused() -> None:
+    with pytest.raises(UsageError, match="--provider and --base-url"):
+        load(flags={"provider": "groq", "base_url": "http://127.0.0.1:1/v1"}, env={})
