@@ -357,7 +357,7 @@ export interface Steered {
   fate: "queued" | "refused" | "steered";
 }
 
-/** A step of the agent's plan; `status` is `pending`, `active` or `done`. */
+/** A step of the agent's plan; `status` is `todo`, `doing` or `done`. */
 export interface Step {
   text: string;
   status: string;

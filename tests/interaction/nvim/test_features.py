@@ -41,7 +41,7 @@ async def test_enabled_the_way_of_neovim_with_a_global_for_options(tmp_path: Pat
         await ready(nv)
         assert await nv.lua("return #vim.lsp.get_clients({ name = 'loopline', bufnr = 0 })") == 1
         assert await nv.lua("return require('loopline.config').get().width") == 50
-        assert await nv.lua("return require('loopline').statusline()") == "repair (no model)"
+        await nv.until("return require('loopline').statusline() == 'repair (no model)'")
         await nv.command("edit other.py")
         assert await nv.lua("return #vim.lsp.get_clients()") == 1, "one server for the folder"
         await nv.command("Loopline")

@@ -295,7 +295,7 @@
 ---@field fate "queued" | "refused" | "steered"
 
 ---@class loopline.Step
----A step of the agent's plan; `status` is `pending`, `active` or `done`.
+---A step of the agent's plan; `status` is `todo`, `doing` or `done`.
 ---@field text string
 ---@field status string
 
