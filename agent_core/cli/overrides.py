@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 from agent_core.config import SETTINGS
-from agent_core.errors import UsageError
+from agent_core.errors import FileRefused, UsageError
+from agent_core.untrusted_files import parse_toml
 
 
 def read_overrides(pairs: Sequence[str]) -> dict[str, Any]:
@@ -32,8 +32,8 @@ def read_overrides(pairs: Sequence[str]) -> dict[str, Any]:
 
 def _value(text: str) -> Any:
     try:
-        table = tomllib.loads(f"value = {text}\n")
-    except (tomllib.TOMLDecodeError, RecursionError):
+        table = parse_toml(f"value = {text}\n".encode("utf-8", "surrogateescape"))
+    except FileRefused:
         return text
     return table["value"] if list(table) == ["value"] else text
 

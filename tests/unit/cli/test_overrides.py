@@ -20,6 +20,7 @@ from agent_core.errors import ConfigError, UsageError
         (["websocket_share=0.5"], {"websocket_share": 0.5}),
         (['deny=["rm"]'], {"deny": ["rm"]}),
         (["model=a\nbase_url = 'http://x'"], {"model": "a\nbase_url = 'http://x'"}),
+        (["model=" + "[" * 5_000], {"model": "[" * 5_000}),
         (
             ["providers.mine.base_url=http://127.0.0.1:1/v1", "providers.mine.wire=chat"],
             {"providers": {"mine": {"base_url": "http://127.0.0.1:1/v1", "wire": "chat"}}},
