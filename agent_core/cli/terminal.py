@@ -6,9 +6,6 @@ say is cleaned of control characters and printed without markup.
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 from rich.console import Console
 from rich.padding import Padding
 from rich.status import Status as Spinner
@@ -32,6 +29,7 @@ from agent_core.turns.events import (
     TurnBegan,
     TurnEnded,
     TurnEvent,
+    subject_of,
 )
 
 _MAX_DIFF_LINES = 12
@@ -74,7 +72,7 @@ class Terminal:
             case TextDone(text=text):
                 self._console.print(Padding(Text(clean(text).strip(), style="italic"), (0, 0, 0, 2)))
             case ToolBegan(name=name, arguments=arguments):
-                self._busy(f"{name} {_subject(arguments)}")
+                self._busy(f"{name} {subject_of(arguments)}")
             case ToolOutput(line=line):
                 self._busy(line)
             case ToolEnded():
@@ -115,7 +113,7 @@ class Terminal:
     def _tool(self, ended: ToolEnded) -> None:
         line = Text("● ", style=_TOOL_STYLE[ended.status])
         line.append(f"{one_line(ended.name, 60):<10} ", style="default")
-        line.append(f"{one_line(_subject(ended.arguments), 44):<44} ", style="default")
+        line.append(f"{one_line(subject_of(ended.arguments), 44):<44} ", style="default")
         summary = ended.summary or (one_line(ended.output, 60) if ended.status != "ok" else "")
         line.append(one_line(summary, 60), style="default" if ended.status == "ok" else _TOOL_STYLE[ended.status])
         line.append(f"  {duration(ended.duration_ms)}", style="dim")
@@ -166,19 +164,3 @@ def _diff_rows(diff: str) -> list[Text]:
     if len(lines) > _MAX_DIFF_LINES:
         rows.append(Text(f"{'':13}… {len(lines) - _MAX_DIFF_LINES} more lines", style="dim"))
     return rows
-
-
-def _subject(arguments: str) -> str:
-    """What a call is about, in one line: its path with a range, pattern, command or target."""
-    try:
-        value: Any = msgspec.json.decode(arguments.encode("utf-8", "replace"))
-    except msgspec.MsgspecError:
-        return arguments
-    if not isinstance(value, dict):
-        return arguments
-    if "start" in value or "end" in value:
-        return f"{value.get('path', '')}:{value.get('start', 1)}-{value.get('end', '')}"
-    for key in ("command", "pattern", "target", "path"):
-        if value.get(key):
-            return str(value[key])
-    return ""

@@ -290,3 +290,20 @@ def nobody_looks(event: TurnEvent) -> None:
 def title_of(task: str) -> str:
     """The first line of a task, for lists."""
     return task.strip().split("\n", 1)[0][:200]
+
+
+def subject_of(arguments: str) -> str:
+    """What a call is about, from its arguments in JSON: its path with a range, pattern, command or target; "" for none.
+    Arguments that are no object are given back as they are. Not cleaned."""
+    try:
+        value: Any = msgspec.json.decode(arguments.encode("utf-8", "replace"))
+    except msgspec.MsgspecError:
+        return arguments
+    if not isinstance(value, dict):
+        return arguments
+    if "start" in value or "end" in value:
+        return f"{value.get('path', '')}:{value.get('start', 1)}-{value.get('end', '')}"
+    for key in ("command", "pattern", "target", "path"):
+        if value.get(key):
+            return str(value[key])
+    return ""

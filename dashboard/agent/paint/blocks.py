@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
+from agent_core.turns.events import subject_of
 from dashboard.agent.conversation.blocks import (
     Asked,
     Block,
@@ -65,7 +62,7 @@ def can_open(block: Block) -> bool:
     """Whether there is more of it than it shows by itself."""
     match block:
         case Tool():
-            return bool(block.output or block.diff or block.tail or len(_subject(block.arguments)) > 40)
+            return bool(block.output or block.diff or block.tail or len(subject_of(block.arguments)) > 40)
         case Asked():
             return True
         case You():
@@ -134,7 +131,7 @@ def _thought(block: Thought, width: int, opened: bool) -> list[Line]:
 def _tool(block: Tool, width: int, opened: bool) -> list[Line]:
     glyph, role = _TOOL_LOOKS[block.status]
     name = "you ran" if block.mine else one_line(block.name, 40)
-    subject = one_line(_subject(block.arguments), 400)
+    subject = one_line(subject_of(block.arguments), 400)
     took = duration(block.duration_ms) if block.duration_ms is not None else ""
     summary = one_line(block.summary or _failed(block), 200)
     if block.diff:
@@ -146,8 +143,8 @@ def _tool(block: Tool, width: int, opened: bool) -> list[Line]:
     lines = [_in_columns(tuple(head), subject, summary, role if block.status not in ("ok", None) else "", took, width)]
     if block.status is None:
         lines += [_tail(line, width) for line in block.tail[-TAIL_SHOWN:]]
-    if opened and len(_subject(block.arguments)) > 40:
-        lines += wrap([(visible(_subject(block.arguments)), "")], width, (("      ", ""),), (("      ", ""),))
+    if opened and len(subject_of(block.arguments)) > 40:
+        lines += wrap([(visible(subject_of(block.arguments)), "")], width, (("      ", ""),), (("      ", ""),))
     if block.diff:
         lines += paint_diff(block.diff, width, 6, None if opened else DIFF_LINES)
     if opened and block.output:
@@ -261,19 +258,3 @@ def _ended(block: Ended, width: int) -> list[Line]:
 
 def _mark(opened: bool) -> str:
     return "▾" if opened else "▸"
-
-
-def _subject(arguments: str) -> str:
-    """What a call is about: its path with a range, pattern, command or target."""
-    try:
-        value: Any = msgspec.json.decode(arguments.encode("utf-8", "replace"))
-    except msgspec.MsgspecError:
-        return arguments
-    if not isinstance(value, dict):
-        return arguments
-    if "start" in value or "end" in value:
-        return f"{value.get('path', '')}:{value.get('start', 1)}-{value.get('end', '')}"
-    for key in ("command", "pattern", "target", "path"):
-        if value.get(key):
-            return str(value[key])
-    return ""
