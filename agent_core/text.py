@@ -7,6 +7,7 @@ and a character whose two halves come in two pieces is joined. Names of files ar
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Final
 
@@ -94,6 +95,21 @@ def real_name(name: str) -> str:
     if name.isascii():
         return name
     return "".join(chr(ord(char) - _NAMES + 0xDC00) if 0x80 <= ord(char) - _NAMES <= 0xFF else char for char in name)
+
+
+def lenient_json(data: bytes) -> Any:
+    """What a stranger sends as JSON in UTF-8; what is neither is made readable where that is possible. Raises
+    ValueError, also for what is nested too deeply."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, UnicodeError):
+        pass
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    try:
+        return json.loads(as_text(data), strict=False)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def to_json(value: object) -> bytes:

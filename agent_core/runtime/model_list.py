@@ -6,13 +6,13 @@ Together a bare array, gateways names alone or a table by name. What names a mod
 
 from __future__ import annotations
 
-import json
+import codecs
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
-from agent_core.text import as_text, sound
+from agent_core.text import lenient_json, sound
 
 _LISTS: Final = ("data", "models", "result", "results", "items", "list", "model_list", "body", "response")
 """Under which a list stands, the likelier first: llama.cpp gives the same models as `models` and as `data`."""
@@ -33,27 +33,13 @@ class ModelEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_models(data: bytes) -> list[ModelEntry]:
     """The models of an answer, each once, in its order. Raises ValueError where it holds no list of anything."""
-    found = _listed(_decoded(data), 0)
+    found = _listed(lenient_json(data.removeprefix(codecs.BOM_UTF8)), 0)
     if found is None:
         raise ValueError("no list of models")
     entries: dict[str, ModelEntry] = {}
     for entry in found:
         entries.setdefault(entry.id, entry)
     return list(entries.values())
-
-
-def _decoded(data: bytes) -> Any:
-    """JSON; bytes that are no UTF-8 are made readable. Raises ValueError."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeError):
-        pass
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    try:
-        return json.loads(as_text(data).lstrip("\ufeff"), strict=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def _listed(value: Any, depth: int) -> list[ModelEntry] | None:

@@ -19,7 +19,7 @@ from agent_core.responses_server.engines.upstream import shapes
 from agent_core.responses_server.engines.upstream.calls import CallSorter, OpenCall, real_name
 from agent_core.responses_server.engines.upstream.interleaved import Interleaved
 from agent_core.responses_server.engines.upstream.think_tags import ThinkTags
-from agent_core.text import sound_json
+from agent_core.text import lenient_json, sound_json
 from agent_core.wire.codec import encode
 from agent_core.wire.error_forms import read_error
 from agent_core.wire.errors import to_exception
@@ -89,14 +89,14 @@ class ChunkReader:
         if not data.lstrip().startswith((b"{", b"[")):
             return []  # keep-alive text
         try:
-            return self._chunk(shapes.decode(data), data)
+            return self._chunk(lenient_json(data), data)
         except ValueError:
             pass
         deltas: list[Delta] = []
         lines = [line.strip() for line in data.split(b"\n") if line.strip()]
         for line in lines if len(lines) > 1 else ():
             try:
-                deltas += self._chunk(shapes.decode(line), line)
+                deltas += self._chunk(lenient_json(line), line)
             except ValueError:
                 break
         else:

@@ -6,10 +6,6 @@ import json
 import math
 from typing import Any, Final
 
-import msgspec
-
-from agent_core.text import as_text
-
 _CACHED: Final = (
     ("prompt_tokens_details", "cached_tokens"),
     ("input_tokens_details", "cached_tokens"),
@@ -25,20 +21,6 @@ _REASONING: Final = (
     ("reasoning_tokens",),
 )
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning", "thinking")
-
-
-def decode(data: bytes) -> Any:
-    """JSON in UTF-8; what is neither is made readable where that is possible. Raises ValueError."""
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeError):
-        pass
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    try:
-        return json.loads(as_text(data), strict=False)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def field(value: Any, *names: str) -> Any:
