@@ -28,8 +28,8 @@ ROUNDS: list[list[tuple[str, dict[str, Any], str]]] = [
     [("search", {"pattern": "brav."}, "b.txt:1:bravo"), ("list", {"path": "inner"}, "echo.txt")],
     [("patch", {"patch": PATCH}, "patched 1 file"), ("plan", {"steps": ["[x] one", "[ ] two"]}, "2")],
     [("read", {"path": "c.txt"}, "CHARLIE"), ("checks", {"target": "test_it.py"}, "1")],
-    [("shell", {"command": "echo fox''trot; sleep 60", "background": True}, "p1")],
-    [("process", {"id": "p1", "stop": True}, "foxtrot"), ("read", {"path": "gone.txt"}, "gone.txt")],
+    [("shell", {"command": "echo fox''trot; head -n 1", "background": True}, "p1")],
+    [("process", {"id": "p1", "input": "on\n", "wait_s": 60}, "foxtrot"), ("read", {"path": "gone.txt"}, "gone.txt")],
     [("read", {"path": "a.txt"}, "ALPHA")],
 ]
 """Of each round its calls: tool, arguments, and what its result holds and no other of the round."""
