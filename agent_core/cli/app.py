@@ -12,6 +12,17 @@ from typing import Annotated, Any
 import typer
 
 from agent_core.cli import manage, plugins
+from agent_core.cli.options import (
+    Approve,
+    BaseUrl,
+    GoOn,
+    Model,
+    Python,
+    Transport,
+    Workspace,
+    approve_of,
+    program_of,
+)
 from agent_core.errors import LooplineError
 from agent_core.serve_options import OPTIONS, ServeOption
 from agent_core.telemetry.screen import guard_streams, put, say
@@ -30,9 +41,6 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on stdout; the last is the summary.")]
-Transport = Annotated[
-    str | None, typer.Option(metavar="auto|websocket|http", help="How to reach the service. [default: auto]")
-]
 
 
 manage.register(app)
@@ -60,32 +68,18 @@ def _commands() -> set[str]:
     }
 
 
-def _program(given: str | None) -> str | None:
-    """A path is meant from here, not from the workspace; a bare name is looked for on PATH."""
-    return str(Path(given).expanduser().absolute()) if given and "/" in given else given
-
-
 @app.command()
 def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words. `-` reads it from stdin.")],
-    workspace: Annotated[
-        Path | None,
-        typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in. [default: this folder]"),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model of every call.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
-    ] = None,
+    workspace: Workspace = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
     provider: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Provider by name: openai, azure, openrouter, groq, cerebras, deepseek, "
                      "mistral, ollama, llama-server, vllm, lmstudio, litellm, or your own of [providers.NAME]."),
     ] = None,
-    approve: Annotated[
-        str | None,
-        typer.Option(metavar="auto|ask|deny", help="ask: commands ask on the terminal. auto: nothing asks. "
-                     "deny: what would ask is denied. [default: ask]"),
-    ] = None,
+    approve: Approve = None,
     transport: Transport = None,
     effort: Annotated[
         str | None,
@@ -111,13 +105,8 @@ def run(
         typer.Option(metavar="ID", help="Go on with an earlier session, in its folder and with its model; by id, an "
                      "unambiguous beginning of it, or title."),
     ] = None,
-    go_on: Annotated[
-        bool, typer.Option("-c", "--continue", help="Go on with this folder's latest session.")
-    ] = False,
-    python: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
-    ] = None,
+    go_on: GoOn = False,
+    python: Python = None,
     pairs: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any setting, for this run; again for another. `loopline "
@@ -134,16 +123,11 @@ def run(
     from agent_core.cli.overrides import read_overrides
     from agent_core.cli.run import RunOptions, read_schema, run_task
 
-    if approve == "never":
-        say("loopline: `--approve never` is called `--approve deny` now")
-    elif approve == "deny":
-        approve = "never"
-
     given = {
         "model": model,
         "base_url": base_url,
         "provider": provider,
-        "approve": approve,
+        "approve": approve_of(approve),
         "transport": transport,
         "effort": effort,
     }
@@ -156,7 +140,7 @@ def run(
                 flags=flags,
                 json=json,
                 resume=resume,
-                python=_program(python),
+                python=program_of(python),
                 mode="plan" if plan else "act",
                 go_on=go_on,
                 quiet=quiet,

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent_core.cli.options import (
+    Approve,
+    BaseUrl,
+    GoOn,
+    Model,
+    Python,
+    Transport,
+    Workspace,
+    approve_of,
+    program_of,
+)
 from agent_core.errors import UsageError
 
 
@@ -37,34 +47,18 @@ def _resume_alone(arguments: list[str]) -> list[str]:
 
 def agent(
     task: Annotated[str, typer.Argument(metavar="[TASK]", help="The first message.", show_default=False)] = "",
-    go_on: Annotated[
-        bool, typer.Option("-c", "--continue", help="Go on with this folder's latest session.")
-    ] = False,
+    go_on: GoOn = False,
     resume: Annotated[
         str | None,
         typer.Option("-r", "--resume", metavar="[ID|PREFIX|TITLE]", help="Go on with an earlier session, in its folder "
                      "and with its model; without a value: choose one."),
     ] = None,
-    workspace: Annotated[
-        Path | None,
-        typer.Option("-w", "--workspace", metavar="DIR", help="Folder to work in. [default: this folder]"),
-    ] = None,
-    model: Annotated[str | None, typer.Option(metavar="NAME", help="Model of every call.")] = None,
-    base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Responses service, ending in /v1; its key is OPENAI_API_KEY.")
-    ] = None,
-    approve: Annotated[
-        str | None,
-        typer.Option(metavar="auto|ask|never", help="ask: commands ask here. auto: nothing asks. never: what would ask "
-                     "is denied. [default: ask]"),
-    ] = None,
-    transport: Annotated[
-        str | None, typer.Option(metavar="auto|websocket|http", help="How to reach the service. [default: auto]")
-    ] = None,
-    python: Annotated[
-        str | None,
-        typer.Option(metavar="PATH", help="Interpreter that runs the project's tests. [default: its own environment]"),
-    ] = None,
+    workspace: Workspace = None,
+    model: Model = None,
+    base_url: BaseUrl = None,
+    approve: Approve = None,
+    transport: Transport = None,
+    python: Python = None,
     theme: Annotated[
         str | None, typer.Option(metavar="dark|light|ansi-dark|ansi-light", help="Colours. [default: dark]")
     ] = None,
@@ -84,8 +78,7 @@ def agent(
 
     if go_on and resume is not None:
         raise UsageError("--continue and --resume exclude each other")
-    flags = {"model": model, "base_url": base_url, "approve": approve, "transport": transport}
-    program = str(Path(python).expanduser().absolute()) if python and "/" in python else python
+    flags = {"model": model, "base_url": base_url, "approve": approve_of(approve), "transport": transport}
     sys.exit(
         agent_command(
             AgentOptions(
@@ -94,7 +87,7 @@ def agent(
                 resume=resume,
                 latest=go_on,
                 flags=flags,
-                python=program,
+                python=program_of(python),
                 plain=plain,
                 mouse=mouse,
                 theme=_theme(theme),
