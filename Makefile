@@ -61,19 +61,19 @@ test: $(DEV)
 	@$(PYTEST) -m "not soak"
 
 test-quick: $(DEV)
-	@files=$$($(BIN)/python -m tests.support.quick); \
+	@files=$$($(BIN)/python -m tests.support.suite.quick); \
 	if [ -z "$$files" ]; then echo "no unit or property covers what changed since the main branch"; \
 	else $(BIN)/python -m pytest -q -m "not soak" --at-most-s $(QUICK_S) $$files; fi
 
 flakes: $(DEV)
-	@$(BIN)/python -m tests.support.flakes --runs $(RUNS) --load $(LOAD) --results $(FLAKES) -- $(PYTEST) -m "not soak"
+	@$(BIN)/python -m tests.support.suite.flakes --runs $(RUNS) --load $(LOAD) --results $(FLAKES) -- $(PYTEST) -m "not soak"
 
 # Together these two are all tests, each once; the gate runs `test` until the floors are measured anew.
 MEASURED := tests/unit tests/property tests/golden
 coverage: $(DEV)
 	@rm -f .cache/coverage/data*; mkdir -p .cache/coverage
 	@$(PYTEST) -m "not soak" --measure $(MEASURED)
-	@$(BIN)/python -m tests.support.coverage_floor
+	@$(BIN)/python -m tests.support.suite.coverage_floor
 
 test-others: $(DEV)
 	@$(PYTEST) -m "not soak" $(MEASURED:%=--ignore=%)

@@ -14,7 +14,7 @@ import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support import coverage_floor, isolation, leftovers, parts
+from tests.support.suite import coverage_floor, isolation, leftovers, parts
 
 # A measured speed fails no test: how long an example may take is bounded by the test's own time limit.
 settings.register_profile("loopline", deadline=None, suppress_health_check=[HealthCheck.too_slow])

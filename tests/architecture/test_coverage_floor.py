@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from tests.support import flakes, quick
-from tests.support.coverage_floor import CORE, CORE_LINES, FLOORS, Reached, raised, read_floors, rooms, too_low
+from tests.support.suite import flakes, quick
+from tests.support.suite.coverage_floor import CORE, CORE_LINES, FLOORS, Reached, raised, read_floors, rooms, too_low
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import leftovers
-from tests.support.isolation import KNOBS, installers, isolate
-from tests.support.parts import PARTS, bring, closing
+from tests.support.suite import leftovers
+from tests.support.suite.isolation import KNOBS, installers, isolate
+from tests.support.suite.parts import PARTS, bring, closing
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 30.0
 RUN = """
 import subprocess, sys
 from pathlib import Path
-from tests.support.leftovers import Run
+from tests.support.suite.leftovers import Run
 run = Run(Path(sys.argv[1]))
 quiet = subprocess.DEVNULL
 child = subprocess.Popen(["sleep", "600"], start_new_session=True, stdout=quiet)
@@ -112,7 +112,7 @@ def test_settings_and_keys_of_the_user_are_cleared_and_those_of_installers_kept(
 def outcome(folder: Path, ci: bool) -> subprocess.CompletedProcess[str]:
     """pytest on a file whose tests lack two parts and skip for a reason of their own."""
     (folder / "test_there.py").write_text(
-        "import pytest\nfrom tests.support.parts import lacking\n\n\ndef test_passes():\n    pass\n\n\n"
+        "import pytest\nfrom tests.support.suite.parts import lacking\n\n\ndef test_passes():\n    pass\n\n\n"
         "@pytest.mark.parametrize('n', range(3))\ndef test_page(n):\n    lacking('chromium', 'seen nowhere')\n\n\n"
         "def test_own():\n    pytest.skip('Tuesdays only')\n\n\n"
         "@pytest.mark.soak\ndef test_long():\n    pass\n"
@@ -121,7 +121,7 @@ def outcome(folder: Path, ci: bool) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
     env |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-m", "not soak", "-p", "tests.support.parts", str(folder)],
+        [sys.executable, "-m", "pytest", "-q", "-m", "not soak", "-p", "tests.support.suite.parts", str(folder)],
         cwd=folder, env={**env, **({"CI": "true"} if ci else {})}, text=True,
         capture_output=True, timeout=100,
     )  # fmt: skip

@@ -9,14 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.quick import graph, module_of
+from tests.support.suite.quick import graph, module_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 ROW = re.compile(r"^\| `([^`]+)` \| (.+?)( as processes)? \|$", re.MULTILINE)
 STARTERS = frozenset(
     f"tests.support.{name}"
-    for name in ("cli", "service", "serving", "lsp_client", "nvim", "tui_terminal", "vscode", "web")
+    for name in (
+        "system.cli",
+        "service.running",
+        "service.serving",
+        "lsp.client",
+        "editors.nvim",
+        "editors.vscode",
+        "terminal.pty",
+        "web.running",
+    )
 )
 """What starts the programs. A test that starts one by hand has `sys.executable`."""
 BENCH = "by `make bench` alone"

@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, expect
 
-from tests.support.vscode import WAIT_MS, CodeServer, code_server
-from tests.support.vscode_install import built_vsix, installed_editor
-from tests.support.vscode_model import StreamingPuppet, streaming_puppet
-from tests.support.vscode_scenes import LOOPLINE
-from tests.support.web_browser import chromium
+from tests.support.editors.vscode import WAIT_MS, CodeServer, code_server
+from tests.support.editors.vscode_install import built_vsix, installed_editor
+from tests.support.editors.vscode_model import StreamingPuppet, streaming_puppet
+from tests.support.editors.vscode_scenes import LOOPLINE
+from tests.support.web.browser import chromium
 
 
 @pytest.fixture(scope="session", autouse=True)

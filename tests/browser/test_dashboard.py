@@ -13,9 +13,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from tests.support.web import WebProcess, web_process
-from tests.support.web_browser import SCREENS, axe_source, chromium, signed_in
-from tests.support.web_scenes import LiveAgent, write_history
+from tests.support.web.browser import SCREENS, axe_source, chromium, signed_in
+from tests.support.web.running import WebProcess, web_process
+from tests.support.web.scenes import LiveAgent, write_history
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(180)]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.support.vscode import CodeServer, window
-from tests.support.vscode_scenes import small_project
-from tests.support.vscode_view import opened_view
+from tests.support.editors.vscode import CodeServer, window
+from tests.support.editors.vscode_scenes import small_project
+from tests.support.editors.vscode_view import opened_view
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

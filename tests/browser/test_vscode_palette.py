@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.support.lsp_puppet import steps
-from tests.support.vscode import CodeServer, window
-from tests.support.vscode_model import StreamingPuppet
-from tests.support.vscode_scenes import LOOPLINE, small_project
-from tests.support.vscode_view import opened_view, session_view
-from tests.support.waiting import eventually
+from tests.support.editors.vscode import CodeServer, window
+from tests.support.editors.vscode_model import StreamingPuppet
+from tests.support.editors.vscode_scenes import LOOPLINE, small_project
+from tests.support.editors.vscode_view import opened_view, session_view
+from tests.support.lsp.puppet import steps
+from tests.support.system.waiting import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

@@ -13,12 +13,12 @@ from playwright.async_api import Browser, expect
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
 from agent_core.demo.sample import run_tests
-from tests.support.cli import tree
-from tests.support.sample import OTHER_BUGS, copy_with
-from tests.support.vscode import CodeServer, window
-from tests.support.vscode_scenes import LOOPLINE, seed
-from tests.support.vscode_view import View, session_view
-from tests.support.waiting import eventually
+from tests.support.agent.sample import OTHER_BUGS, copy_with
+from tests.support.editors.vscode import CodeServer, window
+from tests.support.editors.vscode_scenes import LOOPLINE, seed
+from tests.support.editors.vscode_view import View, session_view
+from tests.support.system.cli import tree
+from tests.support.system.waiting import eventually
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from tests.support.lsp_puppet import steps
-from tests.support.vscode import CodeServer, window
-from tests.support.vscode_model import StreamingPuppet
-from tests.support.vscode_scenes import small_project
-from tests.support.vscode_view import session_view
+from tests.support.editors.vscode import CodeServer, window
+from tests.support.editors.vscode_model import StreamingPuppet
+from tests.support.editors.vscode_scenes import small_project
+from tests.support.editors.vscode_view import session_view
+from tests.support.lsp.puppet import steps
 
 pytestmark = [
     pytest.mark.asyncio(loop_scope="module"),

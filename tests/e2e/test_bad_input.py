@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import environment, loopline, tree
+from tests.support.system.cli import environment, loopline, tree
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 from agent_core.agent.history import History
-from tests.support import model_events as make
-from tests.support.agent_tree import MEMBERS, TREE, pids
-from tests.support.cli import environment, started
-from tests.support.processes import alive, wait_until_none
-from tests.support.scripted_service import replies, running
+from tests.support.agent.tree import MEMBERS, TREE, pids
+from tests.support.model import events as make
+from tests.support.model.scripted_service import replies, running
+from tests.support.system.cli import environment, started
+from tests.support.system.processes import alive, wait_until_none
 
 
 async def test_ctrl_c_ends_a_tree_of_processes_that_resists(tmp_path: Path) -> None:

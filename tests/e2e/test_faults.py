@@ -16,11 +16,11 @@ import pytest
 from agent_core.agent.history import History
 from agent_core.telemetry.events import CallCompleted, CallSent, ConnectionOpened, ToolFinished
 from agent_core.telemetry.journal.reader import Feed
-from tests.support.agent_faults import CALLS, FINAL, SCRIPT, call, files
-from tests.support.cli import TIMEOUT_S, Done, environment, loopline
-from tests.support.fault_proxy import FaultProxy, faulty
-from tests.support.processes import wait_until_none
-from tests.support.serving import KEY, Serving, serving
+from tests.support.agent.faults import CALLS, FINAL, SCRIPT, call, files
+from tests.support.model.fault_proxy import FaultProxy, faulty
+from tests.support.service.serving import KEY, Serving, serving
+from tests.support.system.cli import TIMEOUT_S, Done, environment, loopline
+from tests.support.system.processes import wait_until_none
 
 SEEDS = 10
 AT_ONCE = 5

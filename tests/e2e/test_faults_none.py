@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_faults import rollout
-from tests.support.agent_faults import CALLS, FINAL, files
-from tests.support.cli import Done, environment, loopline
-from tests.support.serving import KEY, Serving, serving
-from tests.support.tap import Tap, tapped
+from tests.support.agent.faults import CALLS, FINAL, files
+from tests.support.model.tap import Tap, tapped
+from tests.support.service.serving import KEY, Serving, serving
+from tests.support.system.cli import Done, environment, loopline
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.cli import environment, loopline, started
+from tests.support.system.cli import environment, loopline, started
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from agent_core.agent.history import History
 from agent_core.demo.sample import SAMPLE, TASK, copy_to, run_tests
 from agent_core.telemetry.events import TurnFinished
 from agent_core.telemetry.journal.reader import Feed
-from tests.support.cli import environment, loopline, started, tree
-from tests.support.leftovers import processes_of
-from tests.support.processes import wait_until_none
+from tests.support.suite.leftovers import processes_of
+from tests.support.system.cli import environment, loopline, started, tree
+from tests.support.system.processes import wait_until_none
 
 LINES_OF_A_RUN = 60
 """About how many lines a whole run prints; moments are drawn from them."""

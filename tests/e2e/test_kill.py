@@ -15,12 +15,12 @@ import pytest
 from agent_core.agent.history import History
 from agent_core.telemetry.events import ToolStarted
 from agent_core.telemetry.journal.reader import Feed
-from tests.support import model_events as make
-from tests.support.agent_faults import files
-from tests.support.cli import TIMEOUT_S, environment, loopline, started
-from tests.support.model_faults import FaultyService
-from tests.support.processes import wait_until_none
-from tests.support.scripted_service import running
+from tests.support.agent.faults import files
+from tests.support.model import events as make
+from tests.support.model.faults import FaultyService
+from tests.support.model.scripted_service import running
+from tests.support.system.cli import TIMEOUT_S, environment, loopline, started
+from tests.support.system.processes import wait_until_none
 
 Json = dict[str, Any]
 

@@ -15,10 +15,10 @@ from agent_core.agent.history import History
 from agent_core.demo.sample import TASK, copy_to, run_tests
 from agent_core.telemetry.events import CallCompleted, CallSent, ServiceCall
 from agent_core.telemetry.journal.reader import Feed
-from tests.support.cli import Done, environment, loopline, tree
-from tests.support.relay import Relay, relay_to
-from tests.support.sample import OTHER_BUGS, copy_with, sound_copy
-from tests.support.serving import KEY, serving
+from tests.support.agent.sample import OTHER_BUGS, copy_with, sound_copy
+from tests.support.model.relay import Relay, relay_to
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import Done, environment, loopline, tree
 
 
 class Run(msgspec.Struct):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import Done, environment, loopline
+from tests.support.system.cli import Done, environment, loopline
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tests.support.cli import environment, loopline
+from tests.support.system.cli import environment, loopline
 
 
 def test_a_run_where_names_and_task_are_no_utf8(tmp_path: Path) -> None:

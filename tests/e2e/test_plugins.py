@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.cli.plugins import COMMANDS
-from tests.support.cli import environment, loopline, started
+from tests.support.system.cli import environment, loopline, started
 
 
 @pytest.mark.parametrize("name", COMMANDS)

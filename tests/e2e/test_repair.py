@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import environment, loopline, started
-from tests.support.leftovers import processes_of
-from tests.support.processes import wait_until_none
-from tests.support.repair_corpus import snapshot
+from tests.support.repair.corpus import snapshot
+from tests.support.suite.leftovers import processes_of
+from tests.support.system.cli import environment, loopline, started
+from tests.support.system.processes import wait_until_none
 
 TASK = "make the failing tests pass"
 MODULE = """\

@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment
-from tests.support.lsp_client import Listening, listening
-from tests.support.lsp_puppet import Puppet, puppet
-from tests.support.lsp_typing import Outcome, play_typing
+from tests.support.lsp.client import Listening, listening
+from tests.support.lsp.puppet import Puppet, puppet
+from tests.support.lsp.typing import Outcome, play_typing
+from tests.support.system.cli import environment
 
 CLIENTS = 4
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "lsp_typing.jsonl"

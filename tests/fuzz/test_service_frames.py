@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.service import Running, running_service
-from tests.support.service_fuzz import Damage, Seen, memory_kb, quiet, talk
-from tests.support.service_raw import RawSocket
-from tests.support.service_soak import SoakJournal
+from tests.support.service.fuzz import Damage, Seen, memory_kb, quiet, talk
+from tests.support.service.raw import RawSocket
+from tests.support.service.running import Running, running_service
+from tests.support.service.soak import SoakJournal
 
 PER_CONNECTION = 100
 SEEDS, PER_SEED = 20, 5_000

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.wire.sse import SseDecoder
-from tests.support.service import KEY, Running, http_client, parse_sse, running_service
-from tests.support.service_fuzz import REFUSALS, Damage, quiet
+from tests.support.service.fuzz import REFUSALS, Damage, quiet
+from tests.support.service.running import KEY, Running, http_client, parse_sse, running_service
 
 PATHS = ("/responses", "/responses/input_tokens", "/responses/compact")
 

@@ -16,7 +16,7 @@ from agent_core.wire.parts import read_part, read_part_strict
 from agent_core.wire.requests import ResponseCreate, read_client_frame, read_create_body, split_input
 from agent_core.wire.schema import load_schema
 from agent_core.wire.tools import read_tools, tool_type
-from tests.support.wire_samples import GOLDEN, Samples
+from tests.support.wire.samples import GOLDEN, Samples
 
 FRAMES = GOLDEN.parent / "frames"
 

@@ -11,10 +11,10 @@ from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.state.fold import State
 from dashboard.widgets.paint import tokens
 from dashboard.widgets.spans import Look, text_of
-from tests.support.dashboard import now_after
-from tests.support.hub import batch_of, work
-from tests.support.telemetry import Scene
-from tests.support.web import running_site
+from tests.support.hub.stores import batch_of, work
+from tests.support.telemetry.recorded_feed import now_after
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import running_site
 
 NAMES = {"First token": "ttft", "Overhead": "overhead", "Inference": "inference", "Tools": "tools", "In": "in",
          "Cached": "cached", "Out": "out", "Rate": "tok/s", "Up": "up", "Chain": "chain"}  # fmt: skip

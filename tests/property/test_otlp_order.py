@@ -21,8 +21,8 @@ from dashboard.hub.ingest.otlp.records import Signal
 from dashboard.hub.reporting import Reporting
 from dashboard.hub.sources.state import MAX_OPEN_TURNS, MAX_TURNS
 from dashboard.hub.store.records import Cell, TurnQuery
-from tests.support.hub import running_hub
-from tests.support.otlp import export_body, give, signal_of, traces, turn_spans
+from tests.support.hub.otlp import export_body, give, signal_of, traces, turn_spans
+from tests.support.hub.stores import running_hub
 
 NAMES = ("codex-0.171-logs.json", "codex-0.171-traces.json", "copilot-1.0.102-traces.json", "made-claude-logs.json")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.bash_trace import TracedBash
-from tests.support.shell_rules import compare
+from tests.support.agent.shell_rules import compare
+from tests.support.system.bash_trace import TracedBash
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -13,7 +13,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.rollup.figures import Figures
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.rows import CallRow
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 MODELS = ["gpt-5", "gpt-5-mini", "somebody's"]
 

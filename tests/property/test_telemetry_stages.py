@@ -11,7 +11,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.running import Running
 from agent_core.telemetry.rollup.stages import STAGES, ms_to_ns
-from tests.support.telemetry import MS, Scene
+from tests.support.telemetry.scene import MS, Scene
 
 Kind = Literal["call", "tool", "approval"]
 Span = tuple[Kind, str, int, int, int]

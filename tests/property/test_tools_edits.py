@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from agent_core.errors import ToolError
 from agent_core.tools.port import ToolContext
 from agent_core.tools.workspace.text import View, decode
-from tests.support.tools import Bench
-from tests.support.tools_buffers import Buffers
+from tests.support.tools.buffers import Buffers
+from tests.support.tools.toolbox import Bench
 
 CONTEXT = ToolContext(tool_call="call_1")
 

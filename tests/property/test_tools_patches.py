@@ -14,7 +14,7 @@ from agent_core.tools.files.patch_format import read_patch
 from agent_core.tools.files.patch_match import patched
 from agent_core.tools.workspace.diffs import diff
 from agent_core.tools.workspace.text import View
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 LINES = st.lists(
     st.sampled_from(["a", "b", "", "  b", "+c", "-d", "--- x", "+++ y", "-- x", "++ y", "@@ z", "\\ n", "é\u2028f"]),

@@ -17,7 +17,7 @@ from agent_core.wire.events import UnknownEvent, read_event
 from agent_core.wire.items import UnknownItem, call_id_of, output_call_id, read_item, read_item_strict, text_of
 from agent_core.wire.requests import peek_stream_id, read_client_frame, read_create_body, split_input
 from agent_core.wire.tools import read_tools
-from tests.support.wire_strategies import json_values, objects, strategies
+from tests.support.wire.strategies import json_values, objects, strategies
 
 few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 

@@ -18,9 +18,9 @@ from dashboard.agent.overview import Overview
 from dashboard.agent.paint.status import Standing
 from dashboard.state.fold import State
 from tests.snapshot.test_tabs import SnapCompare
-from tests.support.agent_page import PageApp, story, turn_ended
-from tests.support.dashboard import now_after, recorded_feed
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
+from tests.support.terminal.conversation_page import PageApp, story, turn_ended
 
 ROOM = Path(__file__).parents[2] / "dashboard" / "agent"
 STANDING = Standing(

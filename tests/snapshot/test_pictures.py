@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.tui.desk import TABS
-from tests.support.tui import after, dashboard
+from tests.support.terminal.pictures import after, dashboard
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "dashboard" / "pictures"

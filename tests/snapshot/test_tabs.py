@@ -13,7 +13,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from dashboard.tui.desk import TABS
-from tests.support.tui import after, dashboard
+from tests.support.terminal.pictures import after, dashboard
 
 SIZES = ((80, 24), (160, 50))
 NAMES = [tab.short.lower() for tab in TABS]

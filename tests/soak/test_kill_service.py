@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service_kill import kill_once
-from tests.support.service_soak import SoakJournal
+from tests.support.service.kill import kill_once
+from tests.support.service.soak import SoakJournal
 
 POINTS = int(os.environ.get("LOOPLINE_SOAK_KILLS", "100"))
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from agent_core.bench.figures import rank
-from tests.support.repair_cases import Case, cases
-from tests.support.repair_corpus import Way, judge, verdict_line
-from tests.support.repair_rename import renamed
+from tests.support.repair.cases import Case, cases
+from tests.support.repair.corpus import Way, judge, verdict_line
+from tests.support.repair.rename import renamed
 
 JOURNAL = Path(os.environ.get("LOOPLINE_SOAK_DIR", ".cache/soak")) / "repair_corpus.jsonl"
 LIMIT_S = 60.0

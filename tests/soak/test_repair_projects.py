@@ -1,5 +1,5 @@
 """Bugs planted in real projects, one line per case. LOOPLINE_REPAIR_PROJECTS names a folder with the cases and the
-projects (see `tests/support/repair_projects.py`), LOOPLINE_REPAIR_PYTHON an interpreter that can run their tests."""
+projects (see `tests/support/repair/projects.py`), LOOPLINE_REPAIR_PYTHON an interpreter that can run their tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repair_projects import planted, play_planted
+from tests.support.repair.projects import planted, play_planted
 
 FOLDER = os.environ.get("LOOPLINE_REPAIR_PROJECTS")
 

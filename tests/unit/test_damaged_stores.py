@@ -34,9 +34,9 @@ from dashboard.hub.store.records import AuditRecord, FindingQuery, SessionRecord
 from dashboard.hub.store.sqlite_files import open_readable
 from dashboard.hub.store.sqlite_people import SqlitePeople
 from dashboard.hub.store.sqlite_store import SqliteStore
-from tests.support.damage import Toll, damaged
-from tests.support.hub import agent_scene, batch_of, running_hub, work
-from tests.support.telemetry import Scene
+from tests.support.hub.stores import agent_scene, batch_of, running_hub, work
+from tests.support.system.damage import Toll, damaged
+from tests.support.telemetry.scene import Scene
 
 Items = dict[str, object]
 ALWAYS = 1 << 60

@@ -22,8 +22,8 @@ from agent_core.telemetry.journal.reader import Feed
 from agent_core.telemetry.journal.sink import JournalSink
 from dashboard.hub.store.records import TokenRecord, TurnQuery
 from dashboard.hub.store.sqlite_people import SqlitePeople
-from tests.support.hub import agent_scene, batch_of, running_hub, work
-from tests.support.telemetry import Scene
+from tests.support.hub.stores import agent_scene, batch_of, running_hub, work
+from tests.support.telemetry.scene import Scene
 
 ROWS = 600
 PAGE = 4096

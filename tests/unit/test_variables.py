@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.variables import holds_key, variables
-from tests.support.cli import environment
+from tests.support.system.cli import environment
 
 KEYS = {"OPENAI_API_KEY": "sk-one", "LOOPLINE_API_KEY": "two", "LOOPLINE_API_KEYS": "a=three", "NPM_TOKEN": "four",
         "LOOPLINE_UPSTREAM_KEY": "five", "LOOPLINE_HUB_TOKEN": "six", "LOOPLINE_OIDC_SECRET": "seven",

@@ -1,4 +1,4 @@
-"""The ports of the hub's store: what it must do, whatever keeps the bytes. `tests/support/hub.py` has their contract.
+"""The ports of the hub's store: what it must do, whatever keeps the bytes.
 
 Methods block. The hub calls `write` and `expire` from one thread and asks from several. An implementation raises
 `StoreError` and nothing else of its own.

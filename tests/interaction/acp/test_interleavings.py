@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp_client import agent
-from tests.support.acp_interleaving import Interleaving
-from tests.support.lsp_puppet import puppet, puppet_env
+from tests.support.acp.client import agent
+from tests.support.acp.interleaving import Interleaving
+from tests.support.lsp.puppet import puppet, puppet_env
 
 SAMPLE, MANY = 12, 2_000
 A_PROCESS = 100

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp_client import AcpError, agent, prompting
-from tests.support.cli import environment, loopline
-from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.processes import wait_until_none
+from tests.support.acp.client import AcpError, agent, prompting
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.system.cli import environment, loopline
+from tests.support.system.processes import wait_until_none
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.support.acp_client import AcpClient, AcpError, Json, agent, choosing, prompting
-from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps
+from tests.support.acp.client import AcpClient, AcpError, Json, agent, choosing, prompting
+from tests.support.lsp.puppet import Puppet, puppet, puppet_env, steps
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 

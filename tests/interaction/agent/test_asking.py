@@ -21,8 +21,8 @@ from agent_core.telemetry.events import ApprovalResolved, ToolFinished, ToolStar
 from agent_core.turns.events import QuestionAsked, QuestionEnded, ToolEnded, TurnEvent
 from agent_core.turns.question import Question
 from tests.interaction.agent.test_typed_ahead import Screen
-from tests.support.cli import environment, loopline
-from tests.support.serving import KEY, serving
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import environment, loopline
 
 OPTIONS = ["tabs", "spaces"]
 STEPS = {

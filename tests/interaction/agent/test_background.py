@@ -7,9 +7,9 @@ from pathlib import Path
 
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import ToolEnded, TurnEvent
-from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.processes import alive
-from tests.support.waiting import lines_of_file
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.system.processes import alive
+from tests.support.system.waiting import lines_of_file
 
 LIVES = "echo $$ >> pids; sleep 300"
 

@@ -14,11 +14,11 @@ import pytest
 
 from agent_core.telemetry import events as ev
 from agent_core.turns.events import ApprovalAsked, TextDelta
-from tests.support import model_events as make
-from tests.support.agent import Worker, working
-from tests.support.agent_tree import MEMBERS, TREE, pids
-from tests.support.processes import alive
-from tests.support.scripted_service import Peer, replies, running
+from tests.support.agent.session import Worker, working
+from tests.support.agent.tree import MEMBERS, TREE, pids
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, replies, running
+from tests.support.system.processes import alive
 
 WARM = make.warm("resp_w")
 END = make.ladder("resp_end", make.message("all done", "msg_end"))

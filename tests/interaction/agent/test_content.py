@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.cli import environment, loopline
+from tests.support.system.cli import environment, loopline
 
 SECRET = "a very private task"
 

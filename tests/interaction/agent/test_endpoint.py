@@ -20,7 +20,7 @@ from agent_core.runtime.endpoint import Endpoint, choose, completed
 from agent_core.runtime.models import MAX_BYTES, list_models
 from agent_core.transport.urls import websocket_url
 from agent_core.transport.websocket import WebSocket
-from tests.support.service import KEY, running_service
+from tests.support.service.running import KEY, running_service
 
 HOME = {"XDG_CONFIG_HOME": "/nonexistent", "XDG_STATE_HOME": "/nonexistent"}
 

@@ -15,9 +15,9 @@ import pytest
 
 from agent_core.agent.limits import Limits
 from agent_core.telemetry import events as ev
-from tests.support.agent import working
-from tests.support.agent_faults import CALLS, FINAL, SCRIPT, FaultyTask, files
-from tests.support.scripted_service import Refuse, running
+from tests.support.agent.faults import CALLS, FINAL, SCRIPT, FaultyTask, files
+from tests.support.agent.session import working
+from tests.support.model.scripted_service import Refuse, running
 
 SEEDS = 25
 ODDS = 0.3

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import Done, loopline, started
-from tests.support.lsp_client import Json, stdio
-from tests.support.lsp_puppet import puppet, puppet_env, steps
+from tests.support.lsp.client import Json, stdio
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.system.cli import Done, loopline, started
 
 COMMAND = (
     "echo made > made.txt; echo 'a = 2' > old.py; rm gone.txt; printf '\\0\\1' > logo.bin; echo x > ignored.txt; "

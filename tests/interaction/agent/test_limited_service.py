@@ -8,9 +8,9 @@ import pytest
 
 from agent_core.responses_server.settings import KeyLimits
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import talking
-from tests.support.service import KEY, running_service
+from tests.support.model import events as make
+from tests.support.model.session import talking
+from tests.support.service.running import KEY, running_service
 
 PER_MINUTE = 60
 """One is free again each second, which is more than the client would wait by itself."""

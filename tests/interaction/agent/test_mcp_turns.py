@@ -18,11 +18,11 @@ import pytest
 from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import Notice, ToolEnded, TurnEvent
-from tests.support import mcp_server
-from tests.support.cli import environment, loopline
-from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps
-from tests.support.processes import wait_until_none
-from tests.support.service_clients import Client, ready
+from tests.support.lsp.puppet import Puppet, puppet, puppet_env, steps
+from tests.support.service.clients import Client, ready
+from tests.support.system.cli import environment, loopline
+from tests.support.system.processes import wait_until_none
+from tests.support.tools import mcp_server
 
 GIT = Client("mcp-server-git", "python", ("mcp-server-git==2026.10.19",))
 NODE = Client(

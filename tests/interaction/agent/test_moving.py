@@ -22,9 +22,9 @@ from agent_core.hosting.session import HostOptions
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import TurnEvent
-from tests.support.cli import ROOT, started
-from tests.support.lsp_puppet import Puppet, puppet, puppet_env, steps
-from tests.support.waiting import eventually
+from tests.support.lsp.puppet import Puppet, puppet, puppet_env, steps
+from tests.support.system.cli import ROOT, started
+from tests.support.system.waiting import eventually
 
 Env = dict[str, str]
 RUN = {"call": "shell", "args": {"command": "echo ran > ran.txt"}}

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Gone, Peer, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Gone, Peer, running
+from tests.support.model.session import Talk, talking
 
 Json = dict[str, Any]
 Oddity = Callable[[list[Json], list[Json]], list[Json]]

@@ -14,11 +14,11 @@ from agent_core.model.capabilities import ModelBook
 from agent_core.telemetry.events import CallCompleted, CallSent, TurnFinished
 from agent_core.turns.events import ToolEnded, TurnEnded
 from agent_core.turns.options import TurnOptions
-from tests.support import model_events as make
-from tests.support.agent import working
-from tests.support.cli import environment, loopline, tree
-from tests.support.parts import program
-from tests.support.scripted_service import replies, running
+from tests.support.agent.session import working
+from tests.support.model import events as make
+from tests.support.model.scripted_service import replies, running
+from tests.support.suite.parts import program
+from tests.support.system.cli import environment, loopline, tree
 
 PLAN = TurnOptions(mode="plan")
 PATCH = "*** Begin Patch\n*** Add File: made.txt\n+x\n*** End Patch"

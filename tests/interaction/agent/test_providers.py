@@ -17,8 +17,8 @@ from agent_core.keys import Keys
 from agent_core.providers import PROVIDERS, provider_of
 from agent_core.runtime.endpoint import choose
 from agent_core.turns.events import Notice, SessionOpened, TurnEvent
-from tests.support.cli import environment, loopline
-from tests.support.upstream_server import Answer, Upstream
+from tests.support.engines.upstream_server import Answer, Upstream
+from tests.support.system.cli import environment, loopline
 
 LIST = Answer(body={"object": "list", "data": [{"id": "gpt-oss-120b"}, {"id": "own"}]})
 WORDS = {"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}]}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import Done, environment, loopline
-from tests.support.serving import KEY, serving
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import Done, environment, loopline
 
 SUMMARY, PLAIN = "The parser is where it breaks.", "Only a secret thought could tell."
 ROLLOUT = {

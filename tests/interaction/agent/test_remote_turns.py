@@ -19,7 +19,7 @@ from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import CallCompleted, Content, Event, TurnFinished
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.turns.events import TurnBegan, TurnEnded, TurnEvent, TurnUndone, read_event
-from tests.support.cli import environment
+from tests.support.system.cli import environment
 
 WAIT_S = 60.0
 

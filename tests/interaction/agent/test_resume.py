@@ -32,9 +32,9 @@ from agent_core.turns.events import (
     TurnEvent,
     read_event,
 )
-from tests.support.cli import Done, environment, loopline, started
-from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.processes import wait_until_none
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.system.cli import Done, environment, loopline, started
+from tests.support.system.processes import wait_until_none
 
 HEADER = SessionHeader(id="sess_1", created="", roots=("/w",), model="old", base_url="http://127.0.0.1:9/v1")
 

@@ -12,7 +12,7 @@ from agent_core.config import state_dir
 from agent_core.errors import UsageError
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import Notice, TurnEvent
-from tests.support.cli import environment
+from tests.support.system.cli import environment
 
 
 @pytest.mark.parametrize("line", [0, 3], ids=["header", "an item"])

@@ -20,8 +20,8 @@ from agent_core.errors import UsageError
 from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import ApprovalAsked, TextDelta, ToolEnded, TurnEnded, TurnEvent
-from tests.support.cli import environment
-from tests.support.leftovers import processes_of
+from tests.support.suite.leftovers import processes_of
+from tests.support.system.cli import environment
 
 
 class Watcher:

@@ -13,7 +13,7 @@ from agent_core.hosting import reload as reloading
 from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import Notice, TurnEvent
-from tests.support.cli import environment
+from tests.support.system.cli import environment
 
 
 class Told:

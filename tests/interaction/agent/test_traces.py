@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.agent import Worker, working
-from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
+from tests.support.agent.session import Worker, working
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
 
 WARM = make.warm("resp_w")
 

@@ -17,7 +17,7 @@ import pytest
 from agent_core.agent.context import git_state
 from agent_core.agent.context.git_repository import find_repository
 from agent_core.agent.context.git_state import GitState, Views
-from tests.support.agent_git import ENV, git
+from tests.support.agent.git import ENV, git
 
 MOST_S = 10.0
 

@@ -12,11 +12,11 @@ from agent_core.hosting.session import HostOptions, host_session
 from agent_core.tools.sandbox.sandbox import find_sandbox
 from agent_core.turns.events import Notice, TurnEvent
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment, loopline
-from tests.support.lsp_client import Json, stdio
-from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.parts import lacking
-from tests.support.tools import Bench
+from tests.support.lsp.client import Json, stdio
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.suite.parts import lacking
+from tests.support.system.cli import environment, loopline
+from tests.support.tools.toolbox import Bench
 
 HIDDEN = "the closed words"
 RULES = 'deny = ["touch *"]\n'

@@ -19,9 +19,9 @@ from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.settings import LlamaSettings
 from agent_core.responses_server.engines.llama.trial import try_out
 from agent_core.runtime.embedded import embedded_service
-from tests.support.agent_git import git
-from tests.support.cli import TIMEOUT_S, environment
-from tests.support.lsp_client import LspClient, StreamWire, ended
+from tests.support.agent.git import git
+from tests.support.lsp.client import LspClient, StreamWire, ended
+from tests.support.system.cli import TIMEOUT_S, environment
 
 MODULES = (
     "agent_core/__init__.py", "agent_core/__main__.py", "agent_core/cli/__init__.py", "dashboard/__init__.py",

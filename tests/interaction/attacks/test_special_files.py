@@ -20,8 +20,8 @@ from agent_core.tools.checks.linters import configured
 from agent_core.tools.checks.runners import look_at
 from agent_core.tools.workspace.ignore import closed
 from agent_core.untrusted_files import parse_toml, read, read_plain, read_start, read_toml
-from tests.support.cli import environment, loopline
-from tests.support.lsp_client import stdio
+from tests.support.lsp.client import stdio
+from tests.support.system.cli import environment, loopline
 
 MOST_S = 20.0
 Make = Callable[[Path], None]

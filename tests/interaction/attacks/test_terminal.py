@@ -22,7 +22,7 @@ from agent_core.telemetry.export.files import safe_cell
 from agent_core.telemetry.screen import CleanStream
 from agent_core.turns.approval import Approval
 from agent_core.turns.events import AnyTurnEvent
-from tests.support.hostile_text import HOSTILE, filled, trouble
+from tests.support.system.hostile_text import HOSTILE, filled, trouble
 
 UPDATES = get_args(AnyTurnEvent)
 

@@ -15,9 +15,9 @@ import acp
 import pytest
 from acp import schema
 
-from tests.support.cli import environment
-from tests.support.lsp_puppet import puppet, puppet_env, steps
-from tests.support.service_clients import ACPX, ROOT, ready, run
+from tests.support.lsp.puppet import puppet, puppet_env, steps
+from tests.support.service.clients import ACPX, ROOT, ready, run
+from tests.support.system.cli import environment
 
 pytestmark = pytest.mark.timeout(900)
 

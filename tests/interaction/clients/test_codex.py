@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_clients import codex
-from tests.support.relay import relay_to
-from tests.support.service import playing, running_service
-from tests.support.service_clients import ROOT
+from tests.support.agent.others import codex
+from tests.support.model.relay import relay_to
+from tests.support.service.clients import ROOT
+from tests.support.service.running import playing, running_service
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_clients import copilot
-from tests.support.relay import relay_to
-from tests.support.service import playing
+from tests.support.agent.others import copilot
+from tests.support.model.relay import relay_to
+from tests.support.service.running import playing
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -15,11 +15,11 @@ from agent_core.responses_server.settings import ApiKey
 from agent_core.telemetry.events import ServiceCall
 from agent_core.telemetry.hub.shipper import Shipper
 from dashboard.hub.store.records import TurnQuery, TurnRecord
-from tests.support.agent_clients import ExportTo, codex, copilot
-from tests.support.cli import environment, loopline
-from tests.support.service import Running, running_service
-from tests.support.waiting import eventually
-from tests.support.web import Site, running_site
+from tests.support.agent.others import ExportTo, codex, copilot
+from tests.support.service.running import Running, running_service
+from tests.support.system.cli import environment, loopline
+from tests.support.system.waiting import eventually
+from tests.support.web.running import Site, running_site
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.telemetry.events import ServiceCall
-from tests.support.agent_clients import opencode
-from tests.support.service import running_service
+from tests.support.agent.others import opencode
+from tests.support.service.running import running_service
 
 pytestmark = pytest.mark.timeout(900)
 

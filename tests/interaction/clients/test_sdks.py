@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.relay import relay_to
-from tests.support.service import KEY, Running, running_service
-from tests.support.service_clients import AGENTS_PYTHON, OPENAI_NODE, OPENAI_PYTHON, ready, run_script
+from tests.support.model.relay import relay_to
+from tests.support.service.clients import AGENTS_PYTHON, OPENAI_NODE, OPENAI_PYTHON, ready, run_script
+from tests.support.service.running import KEY, Running, running_service
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.chat_shape import DONE, asks, fn, part
-from tests.support.cli import Done, environment, loopline
-from tests.support.serving import KEY, serving
-from tests.support.upstream_server import Answer, upstream
+from tests.support.engines.chat_shape import DONE, asks, fn, part
+from tests.support.engines.upstream_server import Answer, upstream
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import Done, environment, loopline
 
 PATCH = "*** Begin Patch\n*** Update File: c.txt\n@@\n-charlie\n+CHARLIE\n*** End Patch\n"
 ROUNDS: list[list[tuple[str, dict[str, Any], str]]] = [

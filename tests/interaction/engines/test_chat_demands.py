@@ -11,9 +11,9 @@ from agent_core.errors import EngineError
 from agent_core.responses_server.engine import EngineRequest, EngineTool, TextDelta, ToolCallStart
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
 from agent_core.wire.items import CustomToolCall, FunctionCall, FunctionCallOutput, Message, Reasoning
-from tests.support.chat_shape import DONE, asks, fn, part
-from tests.support.upstream_requests import answer, engine_request
-from tests.support.upstream_server import Answer, Upstream, upstream
+from tests.support.engines.chat_shape import DONE, asks, fn, part
+from tests.support.engines.upstream_requests import answer, engine_request
+from tests.support.engines.upstream_server import Answer, Upstream, upstream
 
 HELLO = Answer(events=[part(content="Hello"), part("stop"), DONE])
 

@@ -9,10 +9,10 @@ import pytest
 from agent_core.errors import EngineError
 from agent_core.responses_server.engine import Finish, ItemEnd, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
-from tests.support.chat_shape import Shape, asks, fn, part
-from tests.support.chat_shapes import SHAPES
-from tests.support.upstream_requests import engine_request
-from tests.support.upstream_server import Answer, Upstream, upstream
+from tests.support.engines.chat_shape import Shape, asks, fn, part
+from tests.support.engines.chat_shapes import SHAPES
+from tests.support.engines.upstream_requests import engine_request
+from tests.support.engines.upstream_server import Answer, Upstream, upstream
 
 
 async def answer(server: Upstream, **options: Any) -> list[Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.llama_tiny import byte_tokens, text, write_tiny
-from tests.support.service import connected, running_service
+from tests.support.engines.llama_tiny import byte_tokens, text, write_tiny
+from tests.support.service.running import connected, running_service
 
 
 async def refusal(model: str, **options: Any) -> str:

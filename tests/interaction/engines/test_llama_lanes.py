@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.llama_tiny import write_tiny
-from tests.support.service import Running, Socket, connected, http_client, running_service
+from tests.support.engines.llama_tiny import write_tiny
+from tests.support.service.running import Running, Socket, connected, http_client, running_service
 
 OPTIONS = {"context": 2048, "slots": 2, "temperature": 0}
 READ = {

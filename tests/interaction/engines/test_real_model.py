@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.llama_server import HERMES_TEMPLATE, llama_server
-from tests.support.real_model import smollm2
-from tests.support.service import Running, Socket, connected, http_client, running_service
+from tests.support.engines.llama_server import HERMES_TEMPLATE, llama_server
+from tests.support.engines.real_model import smollm2
+from tests.support.service.running import Running, Socket, connected, http_client, running_service
 
 READ = {
     "type": "function",

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.cli import environment, loopline
-from tests.support.llama_server import HERMES_TEMPLATE, llama_server
-from tests.support.lsp_client import stdio
-from tests.support.real_model import smollm2
-from tests.support.serving import KEY, serving
+from tests.support.engines.llama_server import HERMES_TEMPLATE, llama_server
+from tests.support.engines.real_model import smollm2
+from tests.support.lsp.client import stdio
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import environment, loopline
 
 pytestmark = pytest.mark.timeout(1200)
 

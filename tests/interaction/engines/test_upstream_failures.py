@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import connected, http_client, running_service
-from tests.support.upstream_server import CHAT_HELLO, CHAT_USAGE, Answer, Upstream, chunk, completed, upstream
+from tests.support.engines.upstream_server import CHAT_HELLO, CHAT_USAGE, Answer, Upstream, chunk, completed, upstream
+from tests.support.service.running import connected, http_client, running_service
 
 KEY = "s3cret-upstream-key"
 

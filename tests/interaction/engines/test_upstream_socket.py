@@ -9,9 +9,9 @@ from typing import Any
 from agent_core.responses_server.engines.upstream.engine import UpstreamEngine
 from agent_core.responses_server.engines.upstream.lane import MEMORY, LaneMemory
 from agent_core.telemetry.events import ServiceCall
-from tests.support.service import KEY, Running, connected, running_service
-from tests.support.upstream_requests import engine_request
-from tests.support.waiting import eventually
+from tests.support.engines.upstream_requests import engine_request
+from tests.support.service.running import KEY, Running, connected, running_service
+from tests.support.system.waiting import eventually
 
 TOOL = {
     "type": "function",

@@ -13,9 +13,9 @@ from agent_core.telemetry.events import Event
 from dashboard.hub.store.records import day_of
 from dashboard.state.fold import State
 from dashboard.tui.hub_feed import HubFollower
-from tests.support.hub import batch_of, work
-from tests.support.telemetry import Scene
-from tests.support.web import running_site
+from tests.support.hub.stores import batch_of, work
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import running_site
 
 
 async def test_a_terminal_follows_a_hub_and_folds_the_same(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.hub_push import finished, push, push_until_taken
-from tests.support.parts import lacking
-from tests.support.web import web_process
+from tests.support.hub.push import finished, push, push_until_taken
+from tests.support.suite.parts import lacking
+from tests.support.web.running import web_process
 
 DISK_MB = 4
 
@@ -31,7 +31,7 @@ def namespaces() -> Iterator[None]:
 
 async def test_a_browser_whose_network_is_gone_is_let_go(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
-        "unshare", "-rn", sys.executable, "-m", "tests.support.web_half_open", str(tmp_path),
+        "unshare", "-rn", sys.executable, "-m", "tests.support.web.half_open", str(tmp_path),
         stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     async with asyncio.timeout(60):

@@ -17,8 +17,8 @@ from fastapi.routing import APIRoute
 from dashboard.hub.people.auth import ROLES, Permission
 from dashboard.web.access import CSRF_HEADER, Access
 from dashboard.web.app import PUBLIC, build_app
-from tests.support.hub import agent_scene, packed, work
-from tests.support.web import Site, running_site
+from tests.support.hub.stores import agent_scene, packed, work
+from tests.support.web.running import Site, running_site
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ import pytest
 
 from agent_core.telemetry.events import Event, ServiceCall
 from dashboard.hub.ingest.ndjson import Batch
-from tests.support.hostile_text import HOSTILE, trouble
-from tests.support.hub import work
-from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site
+from tests.support.hub.stores import work
+from tests.support.system.hostile_text import HOSTILE, trouble
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site
 
 MARKUP = "\"'><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}</script>]]>-->&lt;`${1}`javascript:alert(3)"
 TEXT = MARKUP + "".join(text for name, text in HOSTILE.items() if name not in ("long", "surrogate", "nul"))

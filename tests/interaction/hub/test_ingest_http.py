@@ -21,9 +21,9 @@ from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.hub.hub_client import HubClient, Outcome
 from dashboard.hub.store.records import TurnQuery
 from dashboard.web import ingest
-from tests.support.hub import agent_scene, ndjson, work
-from tests.support.hub_push import GZIP, finished, push, push_until_taken
-from tests.support.web import Site, running_site
+from tests.support.hub.push import GZIP, finished, push, push_until_taken
+from tests.support.hub.stores import agent_scene, ndjson, work
+from tests.support.web.running import Site, running_site
 
 EVERYTHING = TurnQuery(team=None, since_us=0, until_us=1 << 60, limit=10_000)
 

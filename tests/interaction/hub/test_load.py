@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from dashboard.bench.crowd import Result, run_load
-from tests.support.web import WebProcess, web_process
+from tests.support.web.running import WebProcess, web_process
 
 
 async def reconciled(web: WebProcess, folder: Path, result: Result) -> None:

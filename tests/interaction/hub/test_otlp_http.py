@@ -16,8 +16,7 @@ import pytest
 from dashboard.hub.ingest.otlp import records
 from dashboard.hub.ingest.otlp.records import JSON, PROTOBUF, Signal
 from dashboard.hub.store.port import StoreError
-from tests.support.hub_push import finished, push
-from tests.support.otlp import (
+from tests.support.hub.otlp import (
     GOLDEN,
     SECRET,
     export_body,
@@ -28,7 +27,8 @@ from tests.support.otlp import (
     traces,
     turn_spans,
 )
-from tests.support.web import Site, running_site
+from tests.support.hub.push import finished, push
+from tests.support.web.running import Site, running_site
 
 NAMES = sorted(path.name for path in GOLDEN.glob("*.json"))
 

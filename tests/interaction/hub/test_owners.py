@@ -26,10 +26,10 @@ from dashboard.hub.store.sqlite_files import SCHEMA
 from dashboard.hub.store.sqlite_store import SqliteStore
 from dashboard.state.fold import State
 from dashboard.tui.hub_feed import HubFollower
-from tests.support.hub import agent_scene, batch_of, running_hub, work
-from tests.support.hub_push import GZIP, push
-from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site
+from tests.support.hub.push import GZIP, push
+from tests.support.hub.stores import agent_scene, batch_of, running_hub, work
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site
 
 EVERYTHING = TurnQuery(team=None, since_us=0, until_us=10**17, limit=1_000)
 FINDINGS = FindingQuery(team=None, since_us=0, until_us=10**17)

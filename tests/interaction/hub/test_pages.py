@@ -19,9 +19,9 @@ from agent_core.telemetry.events import Event
 from agent_core.telemetry.export.columns import columns
 from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.web.api import CURSOR_HEADER
-from tests.support.hub import batch_of, work
-from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site
+from tests.support.hub.stores import batch_of, work
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site
 
 HTML = {"accept": "text/html"}
 

@@ -16,12 +16,12 @@ import pytest
 
 from agent_core.telemetry.hub.shipper import Shipper
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.cli import environment, loopline
-from tests.support.hub import work
-from tests.support.hub_push import push
-from tests.support.telemetry import Scene
-from tests.support.waiting import eventually
-from tests.support.web import seen_until, told, web_process
+from tests.support.hub.push import push
+from tests.support.hub.stores import work
+from tests.support.system.cli import environment, loopline
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import seen_until, told, web_process
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from agent_core.responses_server.settings import ApiKey
 from agent_core.telemetry.events import Event, ServiceCall
-from tests.support.hub_push import push
-from tests.support.otlp import span, traces
-from tests.support.service import connected, running_service
-from tests.support.web import Site, running_site
+from tests.support.hub.otlp import span, traces
+from tests.support.hub.push import push
+from tests.support.service.running import connected, running_service
+from tests.support.web.running import Site, running_site
 
 KEYS = ("anna", "ben")
 

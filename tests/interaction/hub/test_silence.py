@@ -10,10 +10,10 @@ import pytest
 from agent_core.clock import SystemClock
 from agent_core.telemetry import events as ev
 from dashboard.state.silence import silent_words
-from tests.support.hub import batch_of
-from tests.support.telemetry import Scene
-from tests.support.waiting import eventually
-from tests.support.web import Site, running_site
+from tests.support.hub.stores import batch_of
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site
 
 HTML = {"accept": "text/html"}
 

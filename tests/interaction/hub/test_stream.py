@@ -12,10 +12,10 @@ import pytest
 
 from dashboard.hub.people.auth import revoke_token
 from dashboard.web import server, stream
-from tests.support.hub import agent_scene, batch_of
-from tests.support.telemetry import Scene
-from tests.support.waiting import eventually
-from tests.support.web import Site, running_site, seen_until, told
+from tests.support.hub.stores import agent_scene, batch_of
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site, seen_until, told
 
 
 @pytest.fixture

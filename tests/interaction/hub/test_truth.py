@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry import events as ev
-from tests.support.hub import batch_of, work
-from tests.support.telemetry import Scene
-from tests.support.web import Site, running_site
+from tests.support.hub.stores import batch_of, work
+from tests.support.telemetry.scene import Scene
+from tests.support.web.running import Site, running_site
 
 HTML = {"accept": "text/html"}
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cli import environment
-from tests.support.lsp_client import ROOT, Json, LspClient, connected_tcp, connected_ws, stdio
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, puppet, puppet_env
+from tests.support.lsp.client import ROOT, Json, LspClient, connected_tcp, connected_ws, stdio
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, puppet, puppet_env
+from tests.support.system.cli import environment
 
 CODE = '"""Sums."""\n\n\ndef add(a, b):\n    return a - b  # héllo 😀\n\n\ndef twice(a):\n    return add(a, a)\n'
 

@@ -9,8 +9,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import Json, LspClient, RpcError, connected_tcp, stdio
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import Json, LspClient, RpcError, connected_tcp, stdio
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
 

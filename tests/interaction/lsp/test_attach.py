@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment
-from tests.support.lsp_client import ROOT, Json, LspClient, RpcError, stdio
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import ROOT, Json, LspClient, RpcError, stdio
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
+from tests.support.system.cli import environment
 
 RUN = steps({"call": "shell", "args": {"command": "echo ran > ran.txt"}}, {"text": "end"})
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from tests.support.lsp_client import Json, LspClient, RpcError, StreamWire
-from tests.support.lsp_puppet import steps
+from tests.support.lsp.client import Json, LspClient, RpcError, StreamWire
+from tests.support.lsp.puppet import steps
 
 
 async def answer_to(client: LspClient, data: bytes, *, framed: bool = True) -> Json:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.support.lsp_browser import address, browser_page, bundle, pages
-from tests.support.lsp_client import Json
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.browser import address, browser_page, bundle, pages
+from tests.support.lsp.client import Json
+from tests.support.lsp.puppet import Puppet, steps
 
 WAIT_MS = 20_000
 

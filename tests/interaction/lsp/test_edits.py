@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import Json, LspClient
-from tests.support.lsp_editor import Buffer, Editor, Manner
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.client import Json, LspClient
+from tests.support.lsp.editor import Buffer, Editor, Manner
+from tests.support.lsp.puppet import Puppet, steps
 
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "return a - b", "new": "return a + b"}}
 DONE = {"text": "done"}
@@ -146,7 +146,7 @@ async def test_a_change_that_comes_late_counts(client: LspClient, editor: Editor
 async def test_an_editor_without_versions_is_edited_and_checked(
     raw: LspClient, root: Path, options: Json, model: Puppet
 ) -> None:
-    from tests.support.lsp_client import client_capabilities
+    from tests.support.lsp.client import client_capabilities
 
     editor = Editor(raw).attach()
     capabilities = client_capabilities(["utf-16"])

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.interaction.lsp.conftest import Connect
-from tests.support.lsp_client import Json, LspClient
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.client import Json, LspClient
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, steps
 
 ELSEWHERE = {"loopline.dashboard.open", "loopline.question.answer"}
 """One starts a process of its own and is tried in `test_features.py`; the other is for clients that show questions, as

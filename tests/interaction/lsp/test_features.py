@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import Json, LspClient, RpcError
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, steps
-from tests.support.waiting import eventually
+from tests.support.lsp.client import Json, LspClient, RpcError
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, steps
+from tests.support.system.waiting import eventually
 
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "return a - b", "new": "return a + b"}}
 DONE = {"text": "done"}

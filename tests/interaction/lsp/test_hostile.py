@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import Json, LspClient, stdio
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import Json, LspClient, stdio
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
 
 DONE = {"text": "done"}
 TOUCH = {"call": "shell", "args": {"command": "echo ran > ran.txt"}}

@@ -10,11 +10,11 @@ import pytest
 
 from lsp_server.documents import edits
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import Json, LspClient, Wire
-from tests.support.lsp_editor import Buffer, Editor
-from tests.support.lsp_inside import Inside, inside
-from tests.support.lsp_puppet import Puppet, steps
-from tests.support.waiting import eventually
+from tests.support.lsp.client import Json, LspClient, Wire
+from tests.support.lsp.editor import Buffer, Editor
+from tests.support.lsp.inside import Inside, inside
+from tests.support.lsp.puppet import Puppet, steps
+from tests.support.system.waiting import eventually
 
 EDIT = {"call": "edit", "args": {"path": "other.py", "old": "x = 1", "new": "x = 2"}}
 READ = {"call": "read", "args": {"path": "other.py"}}

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment
-from tests.support.leftovers import processes_of
-from tests.support.lsp_client import LspClient, StreamWire, stdio
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
-from tests.support.waiting import eventually
+from tests.support.lsp.client import LspClient, StreamWire, stdio
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
+from tests.support.suite.leftovers import processes_of
+from tests.support.system.cli import environment
+from tests.support.system.waiting import eventually
 
 SLEEPER = "trap '' TERM INT HUP; echo up; while true; do sleep 0.1; done"
 

@@ -18,10 +18,10 @@ from websockets.typing import Origin, Subprotocol
 from agent_core.errors import UsageError
 from lsp_server.command import lsp_command
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment, loopline
-from tests.support.lsp_client import Json, Listening, LspClient, connected_tcp, listening
-from tests.support.lsp_puppet import steps
-from tests.support.parts import lacking
+from tests.support.lsp.client import Json, Listening, LspClient, connected_tcp, listening
+from tests.support.lsp.puppet import steps
+from tests.support.suite.parts import lacking
+from tests.support.system.cli import environment, loopline
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support import mcp_server
-from tests.support.leftovers import processes_of
-from tests.support.lsp_client import Json, stdio
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import Json, stdio
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
+from tests.support.suite.leftovers import processes_of
+from tests.support.tools import mcp_server
 
 
 async def test_a_server_of_the_user_is_asked_for_in_the_editor_and_used(

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 from tests.interaction.lsp.conftest import Connect
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, steps
 
 NAME, CLOSED = '"f\\udce9.py"', '"g\\udce9.py"'
 """How a model is told the names, and says them."""

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.cli import environment
-from tests.support.lsp_client import Json, LspClient, client_capabilities, stdio
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.client import Json, LspClient, client_capabilities, stdio
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, steps
+from tests.support.system.cli import environment
 
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "a - b", "new": "a + b"}}
 DONE = {"text": "Done."}

@@ -14,8 +14,8 @@ from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from lsp_server.documents.documents import path_of
-from tests.support.lsp_client import POLL_S, WAIT_S
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import POLL_S, WAIT_S
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
 
 EDITORS = ["neovim@v0.11", "neovim@v0.6", "visual-studio-code@v1.65.2", "emacs@v29"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import Connect
-from tests.support.lsp_client import Json
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.client import Json
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, steps
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lsp_client import Json, LspClient, RpcError
-from tests.support.lsp_puppet import Puppet, steps
+from tests.support.lsp.client import Json, LspClient, RpcError
+from tests.support.lsp.puppet import Puppet, steps
 
 HOLD = steps({"hold": "a"}, {"text": "never"})
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.lsp.conftest import with_answers
-from tests.support.lsp_client import LspClient, RpcError, stdio
-from tests.support.lsp_editor import Editor
-from tests.support.lsp_puppet import Puppet, puppet_env, steps
+from tests.support.lsp.client import LspClient, RpcError, stdio
+from tests.support.lsp.editor import Editor
+from tests.support.lsp.puppet import Puppet, puppet_env, steps
 
 EDIT = {"call": "edit", "args": {"path": "sums.py", "old": "return a - b", "new": "return a + b"}}
 CLOSED = {"call": "edit", "args": {"path": "other.py", "old": "x = 1", "new": "x = 2"}}

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.lsp_puppet import Puppet, puppet, puppet_env
-from tests.support.nvim import Nvim, editor, nvim, setup
+from tests.support.editors.nvim import Nvim, editor, nvim, setup
+from tests.support.lsp.puppet import Puppet, puppet, puppet_env
 
 SUMS = '"""Sums."""\n\n\ndef add(a, b):\n    return a - b  # héllo 😀\n\n\ndef twice(a):\n    return add(a, a)\n'
 ANSWERS = """

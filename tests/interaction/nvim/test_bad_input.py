@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.interaction.nvim.conftest import ANSWERS, Open, ready, start
-from tests.support.cli import environment
-from tests.support.lsp_puppet import Puppet, steps
-from tests.support.nvim import editor, setup
-from tests.support.parts import program
+from tests.support.editors.nvim import editor, setup
+from tests.support.lsp.puppet import Puppet, steps
+from tests.support.suite.parts import program
+from tests.support.system.cli import environment
 
 OLD_SERVER = r"""
 import json, sys

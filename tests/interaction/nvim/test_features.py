@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 
 from tests.interaction.nvim.conftest import ANSWERS, Open, ready, start
-from tests.support.cli import environment
-from tests.support.lsp_puppet import Puppet, steps
-from tests.support.nvim import editor, run_lua, setup
+from tests.support.editors.nvim import editor, run_lua, setup
+from tests.support.lsp.puppet import Puppet, steps
+from tests.support.system.cli import environment
 
 KEY = "sk-test-0123456789abcdef0123456789"
 

@@ -14,8 +14,8 @@ import pytest
 from agent_core.telemetry import display
 from lsp_server.protocol import methods
 from lsp_server.settings import resolve
-from tests.support.nvim import CACHE, PLUGIN, ROOT, STYLUA, nvim, run_lua
-from tests.support.parts import lacking, program
+from tests.support.editors.nvim import CACHE, PLUGIN, ROOT, STYLUA, nvim, run_lua
+from tests.support.suite.parts import lacking, program
 
 UNIT = Path(__file__).parent / "unit"
 MAX_LINES = 400

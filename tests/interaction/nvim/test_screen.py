@@ -21,10 +21,10 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 from tests.interaction.nvim.conftest import READY
-from tests.support.cli import environment
-from tests.support.nvim import CACHE, PLUGIN, Nvim, init_file, nvim, setup
-from tests.support.parts import program
-from tests.support.sample import OTHER_BUGS, copy_with
+from tests.support.agent.sample import OTHER_BUGS, copy_with
+from tests.support.editors.nvim import CACHE, PLUGIN, Nvim, init_file, nvim, setup
+from tests.support.suite.parts import program
+from tests.support.system.cli import environment
 
 COLUMNS, LINES = 140, 40
 SCREENS = Path(os.environ.get("LOOPLINE_SCREENSHOTS", CACHE.parent / "screenshots")) / "nvim"

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from tests.interaction.nvim.conftest import ANSWERS, ready
-from tests.support.cli import environment
-from tests.support.nvim import Nvim, editor, setup
-from tests.support.sample import OTHER_BUGS, copy_with
+from tests.support.agent.sample import OTHER_BUGS, copy_with
+from tests.support.editors.nvim import Nvim, editor, setup
+from tests.support.system.cli import environment
 
 SEED = int(os.environ.get("LOOPLINE_SEED", "20261130"))
 

@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from tests.interaction.nvim.conftest import Open, ready, start
-from tests.support.lsp_puppet import Puppet, steps
-from tests.support.nvim import Nvim
+from tests.support.editors.nvim import Nvim
+from tests.support.lsp.puppet import Puppet, steps
 
 RUNNING = "return require('loopline.turns').running(require('loopline.client').here()) ~= nil"
 

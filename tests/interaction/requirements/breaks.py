@@ -30,7 +30,7 @@ from agent_core.responses_server.shells.http import exchange, stored
 from agent_core.responses_server.shells.websocket import WebSocketEndpoint
 from agent_core.responses_server.state.retention import Retention
 from agent_core.responses_server.store import stored_items
-from tests.support import service
+from tests.support.service import running as service
 
 VARIABLE = "LOOPLINE_BREAK"
 WAIT_S = 4.0

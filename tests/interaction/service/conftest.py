@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.service import Running, running_service
+from tests.support.service.running import Running, running_service
 
 
 @pytest.fixture(scope="session")

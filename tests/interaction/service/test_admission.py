@@ -11,7 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import KEY, Running, connected, running_service
+from tests.support.service.running import KEY, Running, connected, running_service
 
 
 @pytest.fixture(scope="module")

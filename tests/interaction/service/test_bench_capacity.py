@@ -12,8 +12,8 @@ import pytest
 from agent_core.bench.capacity_load import CHARS_PER_TOKEN, Found, busy, create, idle, large, new_texts, rollout, small
 from agent_core.bench.serving import KEY
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import Running, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, running_service
+from tests.support.system.waiting import eventually
 
 
 @pytest.fixture

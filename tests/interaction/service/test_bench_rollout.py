@@ -9,7 +9,7 @@ import pytest
 from agent_core.bench.rollout_ways import WAYS, Measured, Plan, measure
 from agent_core.bench.serving import KEY
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import running_service
+from tests.support.service.running import running_service
 
 PLAN = Plan(calls=4, tokens=5, history_bytes=20_000, history_items=5)
 

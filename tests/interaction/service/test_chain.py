@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from agent_core.responses_server.settings import FEATURES
-from tests.support.service import Running, connected, http_client, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, connected, http_client, running_service
+from tests.support.system.waiting import eventually
 
 TOOL = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import Running, connected, http_client, playing
+from tests.support.service.running import Running, connected, http_client, playing
 
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 LONG = "long words of an answer " * 150

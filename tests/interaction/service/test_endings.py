@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry.events import ServiceCall
-from tests.support.service import Running, connected, http_client, parse_sse, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, connected, http_client, parse_sse, running_service
+from tests.support.system.waiting import eventually
 
 
 def elapsed_s(start: float) -> float:

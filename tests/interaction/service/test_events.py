@@ -11,7 +11,7 @@ import pytest
 
 from agent_core.wire.codec import encode
 from agent_core.wire.events import UnknownEvent, event_type, read_event
-from tests.support.service import ENDS, Running, connected, http_client, parse_sse, playing
+from tests.support.service.running import ENDS, Running, connected, http_client, parse_sse, playing
 
 FRAMES = Path(__file__).parents[2] / "golden" / "frames"
 GO: dict[str, Any] = {"model": "scripted", "input": "go", "store": False}

@@ -22,8 +22,8 @@ from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.process.coalescing import MAX_FRAGMENTS
 from agent_core.responses_server.settings import MAX_BODY_BYTES
-from tests.support.extremes import EXTREMES, FIELDS, KINDS, extreme, extreme_field
-from tests.support.service import ENDS, Child, Socket, child_service, connected, http_client
+from tests.support.service.extremes import EXTREMES, FIELDS, KINDS, extreme, extreme_field
+from tests.support.service.running import ENDS, Child, Socket, child_service, connected, http_client
 
 SMALL: dict[str, Any] = {"model": "scripted", "input": "go", "store": False}
 HELD_S = 1.0

@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.settings import FRAME_CEILING_BYTES, MAX_FRAME_BYTES
-from tests.support.service import Running, connected
-from tests.support.service_raw import RawSocket
+from tests.support.service.raw import RawSocket
+from tests.support.service.running import Running, connected
 
 GO = {"type": "response.create", "model": "scripted", "input": "go"}
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.service import Running, connected, http_client, parse_sse
+from tests.support.service.running import Running, connected, http_client, parse_sse
 
 TOOL = {
     "type": "function",

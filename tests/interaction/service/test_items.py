@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import Running, connected, http_client, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, connected, http_client, running_service
+from tests.support.system.waiting import eventually
 
 WIRE = Path(__file__).parents[2] / "golden" / "wire"
 GO: dict[str, Any] = {"model": "scripted", "input": "go", "store": False}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.service_kill import kill_once
+from tests.support.service.kill import kill_once
 
 
 @pytest.mark.rule("ledger.whole")

@@ -19,9 +19,9 @@ from websockets.exceptions import InvalidStatus
 from agent_core.responses_server.settings import ApiKey, KeyLimits
 from agent_core.wire.errors import to_exception
 from agent_core.wire.response import ResponseError
-from tests.support.service import KEY, Running, child_service, connected, http_client, playing, running_service
-from tests.support.upstream_server import Answer, upstream
-from tests.support.waiting import eventually
+from tests.support.engines.upstream_server import Answer, upstream
+from tests.support.service.running import KEY, Running, child_service, connected, http_client, playing, running_service
+from tests.support.system.waiting import eventually
 
 CALL = {"model": "scripted", "input": "go", "store": False}
 

@@ -17,8 +17,8 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.support.service import Child, child_service, connected, http_client
-from tests.support.waiting import eventually
+from tests.support.service.running import Child, child_service, connected, http_client
+from tests.support.system.waiting import eventually
 
 SLOW = {"model": "scripted:slow", "input": "go", "store": False}
 
@@ -155,7 +155,7 @@ import json, os, subprocess, sys, time
 read_end, write_end = os.pipe()
 settings = json.dumps({{"ready_file": os.environ["READY"], "parent_pipe_fd": read_end}})
 code = (
-    "import sys; from tests.support.service import settings_from_json;"
+    "import sys; from tests.support.service.running import settings_from_json;"
     "from agent_core.responses_server.app import serve; sys.exit(serve(settings_from_json(sys.argv[1])))"
 )
 command = [{sys.executable!r}, "-c", code, settings]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import ENDS, Running, connected, http_client, parse_sse, running_service
+from tests.support.service.running import ENDS, Running, connected, http_client, parse_sse, running_service
 
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 SPAWN = {**READ, "name": "spawn"}

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from agent_core.telemetry.emitter import ListSink
-from tests.support.cli import environment
-from tests.support.service import TIMEOUT_S, Running, connected
-from tests.support.serving import KEY, serving
+from tests.support.service.running import TIMEOUT_S, Running, connected
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import environment
 
 FAR = '[engines.far]\nspec = "upstream:http://127.0.0.1:9/v1#one"\n'
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import connected, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import connected, running_service
+from tests.support.system.waiting import eventually
 
 SMALL: dict[str, Any] = {"state_mb": 1, "state_minutes": 0}
 HALF_A_MEGABYTE = "word " * 60_000

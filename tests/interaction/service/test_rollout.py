@@ -13,8 +13,8 @@ from msgspec import Raw
 
 from agent_core.errors import ServiceError
 from agent_core.responses_server.output.long_response import Rollout
-from tests.support.service import Running, Socket, child_service, connected, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, Socket, child_service, connected, running_service
+from tests.support.system.waiting import eventually
 
 ASK = {"x-loopline-rollout": "1"}
 TOOL = {

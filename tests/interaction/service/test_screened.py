@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import Running, connected, http_client, parse_sse
-from tests.support.waiting import eventually
+from tests.support.service.running import Running, connected, http_client, parse_sse
+from tests.support.system.waiting import eventually
 
 TOKEN = "gh" + "p_aB3dE5gH7jK9lM1nP3qR5tU7wX9zA1bC3dE5"
 LONG = "some words of a file\n" * 5_000

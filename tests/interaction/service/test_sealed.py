@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import KEY, Running, Socket, connected, playing, running_service
+from tests.support.service.running import KEY, Running, Socket, connected, playing, running_service
 
 KEYS = (ApiKey("anna", KEY), ApiKey("berta", "key-of-berta"))
 BERTA = {"headers": {"Authorization": "Bearer key-of-berta"}}

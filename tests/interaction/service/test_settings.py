@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from agent_core.wire.requests import ResponseCreate
-from tests.support.service import Running, connected, http_client, parse_sse, playing
+from tests.support.service.running import Running, connected, http_client, parse_sse, playing
 
 GO: dict[str, Any] = {"model": "scripted", "input": "go", "store": False}
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}

@@ -13,9 +13,9 @@ import pytest
 
 from agent_core import peer_deadlines
 from agent_core.responses_server.process.coalescing import CoalescingHttp, CoalescingProtocol
-from tests.support.service import KEY, Running, connected, http_client, running_service
-from tests.support.waiting import eventually
-from tests.support.web import running_site
+from tests.support.service.running import KEY, Running, connected, http_client, running_service
+from tests.support.system.waiting import eventually
+from tests.support.web.running import running_site
 
 SHORT_S = 0.3
 ENDED_S = 15.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import ENDS, Running, Socket, connected, http_client, playing
+from tests.support.service.running import ENDS, Running, Socket, connected, http_client, playing
 
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 THINKING = {

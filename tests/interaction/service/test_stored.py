@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from agent_core.responses_server.settings import ApiKey
-from tests.support.service import KEY, Running, connected, http_client, parse_sse, running_service
-from tests.support.waiting import eventually
+from tests.support.service.running import KEY, Running, connected, http_client, parse_sse, running_service
+from tests.support.system.waiting import eventually
 
 READ = {"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}
 GO: dict[str, Any] = {"model": "scripted", "input": "go"}

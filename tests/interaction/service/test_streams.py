@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.service import ENDS, Running, Socket, connected, running_service
+from tests.support.service.running import ENDS, Running, Socket, connected, running_service
 
 ROLLOUT = {"steps": [{"output": [{"text": "a "}, {"pause_ms": 150}, {"text": "b"}]}] * 2}
 

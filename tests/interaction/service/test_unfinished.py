@@ -11,8 +11,8 @@ import pytest
 
 from agent_core.responses_server.ledger.port import Account
 from agent_core.responses_server.settings import ApiKey, KeyLimits
-from tests.support.service import KEY, Running, Socket, connected, http_client, playing
-from tests.support.waiting import eventually
+from tests.support.service.running import KEY, Running, Socket, connected, http_client, playing
+from tests.support.system.waiting import eventually
 
 WORDS = "one two three four five six seven eight nine ten eleven twelve "
 LIMITED = (ApiKey("test", KEY, limits=KeyLimits(tokens_per_minute=100_000)),)

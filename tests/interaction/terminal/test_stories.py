@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.agent_terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, F2, AgentTerminal
-from tests.support.cli import environment, loopline
-from tests.support.serving import KEY, serving
+from tests.support.service.serving import KEY, serving
+from tests.support.system.cli import environment, loopline
+from tests.support.terminal.conversation import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, F2, AgentTerminal
 
 WORDS = "日本語 🙂 naïve ﷽ word"
 LONG = "\n\n".join(f"Paragraph {number} of the long answer. {WORDS}" for number in range(300))

@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.sandbox.guarantees import CELLS, Cell, missing
-from tests.support.confined import NOBODY, ROOT, python_for, run_confined
-from tests.support.parts import lacking, program
+from tests.support.suite.parts import lacking, program
+from tests.support.tools.confined import NOBODY, ROOT, python_for, run_confined
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")
 
@@ -239,7 +239,7 @@ def test_a_terminal_that_is_ours_is_not_the_commands(tmp_path: Path, kind: str, 
     script = "; ".join(f"(\n{each}\n)" for each in ATTACKS["terminal"].values())
     code = (
         f"import os, sys; sys.path.insert(0, {str(ROOT)!r}); from pathlib import Path\n"
-        "from tests.support.confined import run_confined\nassert os.open('/dev/tty', os.O_RDWR)\n"
+        "from tests.support.tools.confined import run_confined\nassert os.open('/dev/tty', os.O_RDWR)\n"
         f"print(run_confined(Path({str(tmp_path)!r}), {kind!r}, {script!r}, uid=os.geteuid(), namespaces={namespaces}))"
     )
     main, side = pty.openpty()

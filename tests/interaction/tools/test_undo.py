@@ -10,7 +10,7 @@ import pytest
 from agent_core.errors import UsageError
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import TurnEvent, TurnUndone
-from tests.support.cli import environment
+from tests.support.system.cli import environment
 
 BROKEN = "def double(number):\n    return number + number + 1\n"
 TEST = """import unittest

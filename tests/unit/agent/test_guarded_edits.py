@@ -14,7 +14,7 @@ from agent_core.agent.checkpoints.undo import GUARDED, undo
 from agent_core.errors import ToolError
 from agent_core.tools.workspace.guarded import GuardRules
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 PATCH = """*** Begin Patch
 *** Update File: a.py

@@ -11,7 +11,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.emitter import Emitter, ListSink
 from agent_core.turns import events as told
 from agent_core.turns.approval import Approval
-from tests.support.model_session import JumpingClock
+from tests.support.model.session import JumpingClock
 
 IDS: dict[str, Any] = {"session_id": "s", "turn_id": "t"}
 ENDED: dict[str, Any] = {

@@ -6,7 +6,7 @@ from agent_core.agent.thinking import Thinking
 from agent_core.model.port import CallItem, ItemStarted, ReasoningDelta, Restarted, TextDelta, ToolArgumentsDelta
 from agent_core.turns.events import ReasoningDelta as Told
 from agent_core.turns.events import ReasoningDone, TurnEvent
-from tests.support.model_session import JumpingClock
+from tests.support.model.session import JumpingClock
 
 REASONING = ItemStarted("rs_1", "reasoning", None)
 MESSAGE = ItemStarted("msg_1", "message", None)

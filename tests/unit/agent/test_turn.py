@@ -14,9 +14,9 @@ from agent_core.errors import LimitReached
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.rollup.prices import Price, PriceTable
 from agent_core.turns.events import ApprovalAsked, ApprovalEnded, TextDelta, TextDone, ToolOutput, TurnEnded
-from tests.support import model_events as make
-from tests.support.agent import working
-from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
+from tests.support.agent.session import working
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
 
 WARM = make.warm("resp_w")
 

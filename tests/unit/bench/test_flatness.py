@@ -23,7 +23,7 @@ from agent_core.bench.flatness_calls import (
 )
 from agent_core.bench.serving import KEY
 from agent_core.responses_server.settings import FEATURES, ApiKey
-from tests.support.service import running_service
+from tests.support.service.running import running_service
 
 STAGES = {"state": 0.01, "validate": 0.1}
 

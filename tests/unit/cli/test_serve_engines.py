@@ -8,7 +8,7 @@ import pytest
 from agent_core.cli.serve import UPSTREAM_KEY, read_engines
 from agent_core.errors import ConfigError, UsageError
 from agent_core.responses_server.settings import ApiKey, ServeSettings
-from tests.support.cli import environment, loopline
+from tests.support.system.cli import environment, loopline
 
 FAR = "upstream:http://h/v1#m"
 

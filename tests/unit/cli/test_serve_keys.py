@@ -10,7 +10,7 @@ import pytest
 from agent_core.cli.serve_keys import read_keys
 from agent_core.errors import ConfigError
 from agent_core.responses_server.settings import ApiKey, KeyLimits
-from tests.support.cli import environment, loopline
+from tests.support.system.cli import environment, loopline
 
 NONE = KeyLimits()
 DIGEST = sha256(b"k-b").hexdigest()

@@ -28,7 +28,7 @@ from agent_core.control.messages import (
 from agent_core.control.server import MAX_CLIENTS, ControlServer
 from agent_core.control.sockets import clean_stale, dial, key_file, list_sockets, make_private_dir
 from agent_core.tools.commands.process_family import MARK, of_a_command
-from tests.support.control import HandHost
+from tests.support.agent.control import HandHost
 
 WAIT_S = 10.0
 ROOT = Path(__file__).resolve().parents[3]

@@ -20,8 +20,8 @@ from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.rollup.axis import parse_time_ns
 from dashboard.feed import IDLE_GAP_NS, Batch, EventFeed, JournalFollower, Replay
 from dashboard.state.fold import State
-from tests.support.dashboard import SteppingClock, recorded_feed
-from tests.support.telemetry import Scene
+from tests.support.telemetry.recorded_feed import SteppingClock, recorded_feed
+from tests.support.telemetry.scene import Scene
 
 FEED = recorded_feed()
 WAIT_S = 20.0

@@ -10,8 +10,8 @@ from dashboard.state.compare import compare, figures_of_turn
 from dashboard.state.fold import State
 from dashboard.state.glossary import GLOSSARY
 from dashboard.state.waterfall import Waterfall, waterfall
-from tests.support.dashboard import now_after, recorded_feed
-from tests.support.telemetry import MS, Scene
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
+from tests.support.telemetry.scene import MS, Scene
 
 FEED = recorded_feed()
 NOW_NS = now_after(FEED)

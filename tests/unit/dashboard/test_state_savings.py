@@ -8,12 +8,12 @@ from typing import Any
 from agent_core.telemetry import events as ev
 from dashboard.state.fold import State
 from dashboard.state.savings import Savings
-from tests.support import model_events as make
-from tests.support.dashboard import recorded_feed
-from tests.support.model_faults import FaultyService
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import running
-from tests.support.telemetry import Scene
+from tests.support.model import events as make
+from tests.support.model.faults import FaultyService
+from tests.support.model.scripted_service import running
+from tests.support.model.session import Talk, talking
+from tests.support.telemetry.recorded_feed import recorded_feed
+from tests.support.telemetry.scene import Scene
 
 CALLS = 12
 

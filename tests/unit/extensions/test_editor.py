@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import vscode_install
+from tests.support.editors import vscode_install
 
 
 @pytest.fixture

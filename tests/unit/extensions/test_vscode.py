@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installing import locked
-from tests.support.parts import program
+from tests.support.suite.installing import locked
+from tests.support.suite.parts import program
 
 ROOT = Path(__file__).resolve().parents[3]
 EXTENSION = ROOT / "extensions" / "vscode"

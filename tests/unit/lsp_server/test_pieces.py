@@ -25,7 +25,7 @@ from lsp_server.protocol.events import AnyEvent
 from lsp_server.recent import Recent
 from lsp_server.settings import EditorSettings, is_settings_file, resolve, stricter_approve
 from lsp_server.transcript import page
-from tests.support.lsp_inside import inside
+from tests.support.lsp.inside import inside
 
 NOWHERE = {"XDG_CONFIG_HOME": "/nonexistent"}
 

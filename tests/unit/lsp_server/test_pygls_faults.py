@@ -26,8 +26,8 @@ from pygls.workspace import TextDocument
 
 from lsp_server.documents.documents import Change, Document, Position
 from lsp_server.transport.framing import FrameReader
-from tests.support.lsp_inside import Json, inside, let_run, plain
-from tests.support.waiting import eventually
+from tests.support.lsp.inside import Json, inside, let_run, plain
+from tests.support.system.waiting import eventually
 
 EXECUTE = "workspace/executeCommand"
 

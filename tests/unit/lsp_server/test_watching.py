@@ -10,8 +10,8 @@ import pytest
 import watchfiles
 
 from lsp_server.features import watching
-from tests.support.lsp_inside import inside
-from tests.support.waiting import eventually
+from tests.support.lsp.inside import inside
+from tests.support.system.waiting import eventually
 
 
 async def test_a_folder_that_went_before_it_was_watched_ends_nothing(

@@ -14,9 +14,9 @@ import pytest
 from agent_core.errors import ConnectionLost, UsageError
 from agent_core.model.port import CallItem, CallRequest, CallResult, Restarted, TextDelta
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Peer, Post, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Post, replies, running
+from tests.support.model.session import Talk, talking
 
 LONG = make.ladder("resp_1", make.message("a long answer that is not waited for"))
 BEGUN = LONG[:5]

@@ -11,9 +11,9 @@ import pytest
 from agent_core.errors import ServiceError
 from agent_core.model.port import CallResult, CallStarted, ItemDone, ItemStarted, Reconnecting, Restarted, TextDelta
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Peer, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, replies, running
+from tests.support.model.session import Talk, talking
 
 
 def reuse(talk: Talk) -> list[str]:

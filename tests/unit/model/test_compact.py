@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import talking
-from tests.support.scripted_service import Post, Refuse, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Post, Refuse, replies, running
+from tests.support.model.session import talking
 
 SHORT: list[dict[str, Any]] = [make.user("fix it"), {"type": "compaction", "id": "cmp_1", "encrypted_content": "x"}]
 ANSWER = {"id": "resp_c", "object": "response.compaction", "output": SHORT, "usage": make.USAGE}

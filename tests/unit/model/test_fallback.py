@@ -9,9 +9,9 @@ import pytest
 from agent_core.errors import ConnectionLost
 from agent_core.model.port import CallStarted, FellBack, Reconnecting
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import talking
-from tests.support.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Post, Refuse, SocketScript, replies, running
+from tests.support.model.session import talking
 
 FIRST = make.ladder("resp_1", make.reasoning(), make.tool_call())
 SECOND = make.ladder("resp_2", make.message("hello"))

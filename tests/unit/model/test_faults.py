@@ -11,9 +11,9 @@ import pytest
 from agent_core.errors import AuthError, ServiceError, ServiceUnreachable
 from agent_core.model.port import CallStarted, Reconnecting, Restarted, TextDelta
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Peer, Refuse, ScriptedService, SocketScript, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Refuse, ScriptedService, SocketScript, replies, running
+from tests.support.model.session import Talk, talking
 
 FIRST = make.ladder("resp_1", make.reasoning(), make.tool_call())
 SECOND = make.ladder("resp_2", make.message("hello"))

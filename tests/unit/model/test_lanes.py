@@ -16,11 +16,11 @@ from agent_core.model.port import CallRequest, CallResult, Items, TextDelta
 from agent_core.model.session import Lane
 from agent_core.model.settings import ModelSettings
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.relay import Relay, relay_to
-from tests.support.scripted_service import Peer, replies, running
-from tests.support.service import KEY, running_service
+from tests.support.model import events as make
+from tests.support.model.relay import Relay, relay_to
+from tests.support.model.scripted_service import Peer, replies, running
+from tests.support.model.session import Talk, talking
+from tests.support.service.running import KEY, running_service
 
 
 class Beside:

@@ -13,7 +13,7 @@ from agent_core.model.port import CallItem, ReasoningDelta, TextDelta, ToolArgum
 from agent_core.model.reply import Reply
 from agent_core.model.timing import CallTimer, Pace
 from agent_core.telemetry.emitter import Emitter, NullSink
-from tests.support import model_events as make
+from tests.support.model import events as make
 
 
 def reply() -> Reply:

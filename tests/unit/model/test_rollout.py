@@ -12,10 +12,10 @@ import pytest
 
 from agent_core.model.port import CallResult, Model
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_faults import POST_FAULTS, SOCKET_FAULTS, FaultyService
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Peer, Refuse, running
+from tests.support.model import events as make
+from tests.support.model.faults import POST_FAULTS, SOCKET_FAULTS, FaultyService
+from tests.support.model.scripted_service import Peer, Refuse, running
+from tests.support.model.session import Talk, talking
 
 CALLS = 20
 SEEDS = 25

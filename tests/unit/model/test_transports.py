@@ -11,9 +11,9 @@ from agent_core.errors import AuthError, ProtocolError, ServiceError, ServiceUnr
 from agent_core.model.port import Reconnecting, Restarted
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.rollup.rollup import Rollup
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Peer, Post, Refuse, replies, running
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Peer, Post, Refuse, replies, running
+from tests.support.model.session import Talk, talking
 
 ONE = make.ladder("resp_1", make.reasoning(), make.tool_call())
 TWO = make.ladder("resp_2", make.message("two"))

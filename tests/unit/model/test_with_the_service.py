@@ -15,9 +15,9 @@ import pytest
 from agent_core.errors import AuthError
 from agent_core.model.port import TextDelta
 from agent_core.telemetry import events as ev
-from tests.support import model_events as make
-from tests.support.model_session import Talk, talking
-from tests.support.service import KEY, Running, connected, playing, running_service
+from tests.support.model import events as make
+from tests.support.model.session import Talk, talking
+from tests.support.service.running import KEY, Running, connected, playing, running_service
 
 TOOLS = json.dumps(
     [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}, "strict": False}]

@@ -19,7 +19,7 @@ from agent_core.protocol.response_stream import (
     kinds,
 )
 from agent_core.wire.events import EVENTS, UnknownEvent, read_event
-from tests.support import model_events as make
+from tests.support.model import events as make
 
 RUNNING = make.response("resp_1", "in_progress")
 

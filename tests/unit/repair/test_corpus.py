@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repair_cases import HELD_OUT, cases
-from tests.support.repair_corpus import judge
-from tests.support.repair_tools import LooplineTools, play
+from tests.support.repair.cases import HELD_OUT, cases
+from tests.support.repair.corpus import judge
+from tests.support.repair.tools import LooplineTools, play
 
 SAMPLE = (
     "off_by_one_3",

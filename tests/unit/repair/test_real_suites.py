@@ -12,10 +12,10 @@ from agent_core.repair.limits import SearchLimits
 from agent_core.repair.operators.base import Clues
 from agent_core.repair.project import patched
 from agent_core.repair.source import Source
-from tests.support.cli import environment, loopline
-from tests.support.repair_cases import cases
-from tests.support.repair_corpus import judge
-from tests.support.repair_tools import LooplineTools, Played, play
+from tests.support.repair.cases import cases
+from tests.support.repair.corpus import judge
+from tests.support.repair.tools import LooplineTools, Played, play
+from tests.support.system.cli import environment, loopline
 
 SHORT = SearchLimits(search_s=6.0)
 LIMITS = "def clamp(value, low, high):\n    if value > high:\n        return low\n    return max(value, low)\n"

@@ -22,8 +22,8 @@ from agent_core.responses_server.engine import (
 )
 from agent_core.responses_server.engines.repair import RepairEngine
 from agent_core.wire.items import FunctionCall, FunctionCallOutput, Message
-from tests.support.repair_corpus import snapshot
-from tests.support.repair_tools import CodexTools, LooplineTools, Played, one_reply, play, request_for
+from tests.support.repair.corpus import snapshot
+from tests.support.repair.tools import CodexTools, LooplineTools, Played, one_reply, play, request_for
 
 MODULE = """\
 def clamp(value, low, high):

@@ -19,8 +19,8 @@ from agent_core.repair import scratch
 from agent_core.repair.operators.base import Candidate
 from agent_core.repair.scratch import Patch, Survey, Verdicts
 from agent_core.repair.source import Replacement
-from tests.support.repair_corpus import snapshot
-from tests.support.repair_tools import LEAN
+from tests.support.repair.corpus import snapshot
+from tests.support.repair.tools import LEAN
 
 MODULE = '''\
 """A module whose edits touch bodies, defaults, constants, classes and decorated functions."""

@@ -27,7 +27,7 @@ from agent_core.repair.actions import (
 )
 from agent_core.repair.tools_adapter import find_tools, read_checks
 from agent_core.responses_server.engine import EngineTool
-from tests.support.repair_tools import CodexTools, LooplineTools
+from tests.support.repair.tools import CodexTools, LooplineTools
 
 ODD = "tab\there \"quotes\" \\back $HOME `tick` 'single' é\n"
 

@@ -14,7 +14,7 @@ from agent_core.responses_server.settings import ApiKey, ServeSettings
 from agent_core.responses_server.store.factory import make_store
 from agent_core.responses_server.store.port import MemoryStore
 from agent_core.responses_server.store.sqlite import SqliteStore
-from tests.support.service import settings
+from tests.support.service.running import settings
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from agent_core.telemetry.journal.reader import read_ndjson
 from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.summary import Summary
-from tests.support import model_events as make
-from tests.support.model_faults import FaultyService, Rollout
-from tests.support.model_session import Talk, talking
-from tests.support.scripted_service import Create, Json, Refuse, ScriptedService, running
+from tests.support.model import events as make
+from tests.support.model.faults import FaultyService, Rollout
+from tests.support.model.scripted_service import Create, Json, Refuse, ScriptedService, running
+from tests.support.model.session import Talk, talking
 
 CALLS = 14
 SOURCE = "h000000-1-aaaaaa"

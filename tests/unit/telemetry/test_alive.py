@@ -6,7 +6,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.alive import ALIVE_S, Heart, Pulse
 from agent_core.telemetry.emitter import Emitter, FanOut, ListSink
 from agent_core.telemetry.rollup.running import Running
-from tests.support.telemetry import HandClock, Scene
+from tests.support.telemetry.scene import HandClock, Scene
 
 
 def beating() -> tuple[HandClock, Emitter, ListSink, Heart]:

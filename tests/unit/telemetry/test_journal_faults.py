@@ -20,16 +20,16 @@ from agent_core.telemetry.journal.layout import is_alive, journal_dir, list_jour
 from agent_core.telemetry.journal.reader import Feed, read_journal
 from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.rollup.rollup import Rollup
-from tests.support.parts import lacking
-from tests.support.rights import as_somebody_else
-from tests.support.telemetry import Scene
+from tests.support.suite.parts import lacking
+from tests.support.system.rights import as_somebody_else
+from tests.support.telemetry.scene import Scene
 
 SOURCE = "h000000-7-cccccc"
 ROOT = Path(__file__).parents[3]
 
 
 def writer(state_dir: Path, mode: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tests.support.telemetry_writer", str(state_dir), SOURCE, mode]
+    command = [sys.executable, "-m", "tests.support.telemetry.writer", str(state_dir), SOURCE, mode]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -14,7 +14,7 @@ from agent_core.telemetry.rollup.figures import OTHER
 from agent_core.telemetry.rollup.prices import Price, PriceTable
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.usage import normalise_usage
-from tests.support.telemetry import MS, HandClock, Scene
+from tests.support.telemetry.scene import MS, HandClock, Scene
 
 
 def test_cached_tokens_are_not_counted_twice() -> None:

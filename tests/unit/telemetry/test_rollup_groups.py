@@ -12,7 +12,7 @@ from agent_core.telemetry.emitter import ListSink
 from agent_core.telemetry.rollup.figures import Figures, Targets
 from agent_core.telemetry.rollup.groups import MINUTE_NS
 from agent_core.telemetry.rollup.rollup import Rollup
-from tests.support.telemetry import EPOCH_NS, MS, Scene
+from tests.support.telemetry.scene import EPOCH_NS, MS, Scene
 
 
 def folded(scene: Scene, **options: Any) -> Rollup:

@@ -7,7 +7,7 @@ import logging
 
 from agent_core.telemetry.log_lines import CleanFormatter
 from agent_core.telemetry.screen import CleanStream, write_json
-from tests.support.hostile_text import HOSTILE, trouble
+from tests.support.system.hostile_text import HOSTILE, trouble
 
 
 def test_a_stream_lets_text_through_and_nothing_else() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.toolbox import MAX_WIRE_BYTES
-from tests.support.tools import Bench
-from tests.support.tools_buffers import Buffers
+from tests.support.tools.buffers import Buffers
+from tests.support.tools.toolbox import Bench
 
 
 @pytest.fixture

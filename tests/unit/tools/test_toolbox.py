@@ -14,7 +14,7 @@ from agent_core.tools.editor.diagnostics import Diagnostic, DiagnosticsTool
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.toolbox import MAX_WIRE_BYTES, Toolbox, checked_arguments
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 CONTEXT = ToolContext(tool_call="call_1")
 

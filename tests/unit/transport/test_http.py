@@ -23,9 +23,9 @@ from agent_core.errors import (
 )
 from agent_core.transport.http import Http, HttpStream
 from agent_core.transport.urls import http_url
-from tests.support import model_events as make
-from tests.support.scripted_greeting import greeting
-from tests.support.scripted_service import Post, ScriptedService, running
+from tests.support.model import events as make
+from tests.support.model.scripted_greeting import greeting
+from tests.support.model.scripted_service import Post, ScriptedService, running
 
 BODY = b'{"model":"m","input":[]}'
 

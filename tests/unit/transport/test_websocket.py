@@ -23,8 +23,8 @@ from agent_core.errors import (
 )
 from agent_core.transport.urls import websocket_url
 from agent_core.transport.websocket import MAX_FRAME_BYTES, WebSocket
-from tests.support.scripted_greeting import greeting
-from tests.support.scripted_service import Peer, Refuse, ScriptedService, running
+from tests.support.model.scripted_greeting import greeting
+from tests.support.model.scripted_service import Peer, Refuse, ScriptedService, running
 
 KEY = "sk-secret-0123456789"
 FRAME = {"type": "codex.rate_limits"}

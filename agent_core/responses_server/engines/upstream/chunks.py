@@ -2,7 +2,7 @@
 
 The shapes that fields take are read by `shapes`, pieces of calls are put together by `calls`; here is the order of an
 answer and where it ends. A finish reason is no end, as some servers put one on every chunk: the end is `[DONE]`, a last
-usage, or the orderly end of the stream with nothing half said. Sources: tests/support/chat_shapes.py.
+usage, or the orderly end of the stream with nothing half said. Sources: tests/support/engines/chat_shapes.py.
 """
 
 from __future__ import annotations

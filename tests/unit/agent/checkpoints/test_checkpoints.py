@@ -31,7 +31,7 @@ from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.workspace.changes import MAX_BY_COMMANDS
 from agent_core.tools.workspace.disk import digest_of
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.tools import BIN
+from tests.support.tools.toolbox import BIN
 
 ROOM = 64_000_000
 TEN = "".join(f"line {number}\n" for number in range(1, 11))

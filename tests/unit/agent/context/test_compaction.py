@@ -14,9 +14,9 @@ from agent_core.agent.calls import unanswered
 from agent_core.agent.context.compaction import open_work, said_by_users, tail_of
 from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ServiceError
-from tests.support import model_events as make
-from tests.support.agent import Worker, working
-from tests.support.scripted_service import Post, ScriptedService, replies, running
+from tests.support.agent.session import Worker, working
+from tests.support.model import events as make
+from tests.support.model.scripted_service import Post, ScriptedService, replies, running
 
 BIG = "x" * 9_000
 NO_ENDPOINT = Post(status=404)

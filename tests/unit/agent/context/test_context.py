@@ -15,7 +15,7 @@ from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ConfigError
 from agent_core.tools.port import ToolResult
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.agent_git import ENV
+from tests.support.agent.git import ENV
 
 
 def context_of(root: Path) -> SessionContext:

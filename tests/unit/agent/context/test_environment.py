@@ -14,7 +14,7 @@ from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ToolError
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.tools.workspace.workspace import OpenDocument, Workspace
-from tests.support.agent_git import ENV, git
+from tests.support.agent.git import ENV, git
 
 
 class Editor:

@@ -12,7 +12,7 @@ import pytest
 
 from agent_core.agent.context import git_state
 from agent_core.agent.context.git_state import GitState, Views
-from tests.support.agent_git import ENV, git
+from tests.support.agent.git import ENV, git
 
 
 async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from textual import events
 
 from agent_core.turns.events import ApprovalEnded, QuestionAsked, QuestionEnded, TurnEvent
-from tests.support.agent_page import ANSWER, OF, PageApp, asked, began, deltas, story
-from tests.support.tui import screen_text
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.terminal.conversation_page import ANSWER, OF, PageApp, asked, began, deltas, story
+from tests.support.terminal.pictures import screen_text
 
 SIZE = (100, 30)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from dashboard.agent.overview import PANELS, Overview
 from dashboard.state.fold import State
-from tests.support.agent_page import PageApp, asked, began
-from tests.support.dashboard import now_after, recorded_feed
-from tests.support.tui import screen_text
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
+from tests.support.terminal.conversation_page import PageApp, asked, began
+from tests.support.terminal.pictures import screen_text
 
 
 async def test_panels_turns_and_back(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from agent_core.turns.events import (
 )
 from dashboard.agent.conversation.blocks import Asked, Block, Ended, Said, Thought, Tool, Undone, You
 from dashboard.agent.conversation.page import Conversation
-from tests.support.agent_page import ANSWER, OF, asked, began, deltas, done, shown, story, turn_ended
+from tests.support.terminal.conversation_page import ANSWER, OF, asked, began, deltas, done, shown, story, turn_ended
 
 MARKDOWN = st.lists(
     st.sampled_from(

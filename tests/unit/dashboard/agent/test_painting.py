@@ -18,7 +18,7 @@ from dashboard.agent.paint.sheet import Sheet
 from dashboard.agent.paint.status import Standing, paint_status
 from dashboard.agent.paint.wrapping import chopped, wrap
 from dashboard.widgets.spans import line_width, text_of
-from tests.support.agent_page import ANSWER, DIFF, asked, shown, story
+from tests.support.terminal.conversation_page import ANSWER, DIFF, asked, shown, story
 
 TEXT = st.text(st.sampled_from("ab \n\t`#*-_>|[]()1.日🙂é\x1b\u202e\x07"), max_size=200)
 

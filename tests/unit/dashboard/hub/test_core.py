@@ -23,8 +23,8 @@ from dashboard.hub.settings import HubSettings, TargetSettings
 from dashboard.hub.sources.state import MAX_OPEN_TURNS, MAX_WEIGHT
 from dashboard.hub.store.records import Cell, FindingQuery, TurnQuery
 from dashboard.hub.store.sqlite_store import SqliteStore
-from tests.support.hub import agent_scene, batch_of, running_hub, work
-from tests.support.telemetry import HandClock, Scene
+from tests.support.hub.stores import agent_scene, batch_of, running_hub, work
+from tests.support.telemetry.scene import HandClock, Scene
 
 ALL = 1 << 40
 

@@ -7,7 +7,7 @@ import pytest
 from agent_core.telemetry.events import CallCompleted, Event, ServiceCall
 from dashboard.state import believed as module
 from dashboard.state.believed import NOBODY, Believed, Teller
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 HERS, EVES, TEAMS = Teller("blue", "anna"), Teller("blue", "eve"), Teller("blue", "shared", True)
 ELSEWHERE = Teller("green", "anna", True)

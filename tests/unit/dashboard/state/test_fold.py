@@ -6,8 +6,8 @@ from agent_core.telemetry import events as ev
 from dashboard.state.filters import matches, parse
 from dashboard.state.fold import MAX_DIRTY, MINUTE_NS, State
 from dashboard.state.lines import TurnLine
-from tests.support.dashboard import now_after, recorded_feed
-from tests.support.telemetry import Scene
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
+from tests.support.telemetry.scene import Scene
 
 FEED = recorded_feed()
 NOW_NS = now_after(FEED)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.state import format as fmt
-from tests.support.dashboard import HOSTILE
+from tests.support.telemetry.recorded_feed import HOSTILE
 
 
 @pytest.mark.parametrize(

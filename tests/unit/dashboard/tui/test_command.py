@@ -14,8 +14,8 @@ from agent_core.errors import StateError, UsageError
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.journal.sink import JournalSink
 from dashboard.tui.command import since, tui_command
-from tests.support.dashboard import recorded_feed, restamped
-from tests.support.tui_terminal import Terminal
+from tests.support.telemetry.recorded_feed import recorded_feed, restamped
+from tests.support.terminal.pty import Terminal
 
 PROGRAM = (
     "import sys, pathlib; from dashboard.tui.command import tui_command\n"

@@ -12,9 +12,9 @@ from agent_core.control.server import ControlServer
 from dashboard.tui.app import Dashboard
 from dashboard.tui.control import ControlLink
 from dashboard.tui.screens.overlays import ApprovalQuestion, CancelQuestion
-from tests.support.control import HandHost
-from tests.support.tui import dashboard, screen_text, settled
-from tests.support.waiting import eventually
+from tests.support.agent.control import HandHost
+from tests.support.system.waiting import eventually
+from tests.support.terminal.pictures import dashboard, screen_text, settled
 
 
 @asynccontextmanager

@@ -12,10 +12,10 @@ from agent_core.telemetry import events as ev
 from dashboard.tui.screens.main import TICKS_HZ, MainScreen
 from dashboard.widgets.lineview import LineView
 from dashboard.widgets.spans import Lazy, Page, Row
-from tests.support.dashboard import HOSTILE, WindowScene, recorded_feed
-from tests.support.telemetry import Scene
-from tests.support.tui import dashboard, screen_text, settled
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.recorded_feed import HOSTILE, WindowScene, recorded_feed
+from tests.support.telemetry.scene import Scene
+from tests.support.terminal.pictures import dashboard, screen_text, settled
 
 SECOND_NS = 1_000_000_000
 

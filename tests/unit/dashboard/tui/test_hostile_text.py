@@ -9,9 +9,9 @@ import msgspec
 from agent_core.telemetry.events import Event
 from dashboard.tui.desk import TABS
 from dashboard.widgets.clean import CLEAN
-from tests.support.dashboard import recorded_feed
-from tests.support.hostile_text import HOSTILE, trouble
-from tests.support.tui import dashboard, screen_text, settled
+from tests.support.system.hostile_text import HOSTILE, trouble
+from tests.support.telemetry.recorded_feed import recorded_feed
+from tests.support.terminal.pictures import dashboard, screen_text, settled
 
 TEXT = "".join(text for name, text in HOSTILE.items() if name not in ("long", "markup", "surrogate")) + "[bold]m[/]"
 WRITTEN = {"wall", "time", "at", "status"}

@@ -14,8 +14,8 @@ from agent_core.errors import AuthError, UsageError
 from agent_core.telemetry.codec import encode_event
 from dashboard.tui.command import feed_of
 from dashboard.tui.hub_feed import HubFollower, open_hub
-from tests.support.dashboard import SteppingClock, recorded_feed
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.telemetry.recorded_feed import SteppingClock, recorded_feed
 
 FEED = recorded_feed()
 WAIT_S = 20.0

@@ -18,8 +18,8 @@ from dashboard.tui.keys import KEYS
 from dashboard.tui.screens.main import MainScreen
 from dashboard.tui.screens.overlays import CompareSheet, HelpSheet
 from dashboard.widgets.palette import CYCLE
-from tests.support.tui import dashboard, screen_text, settled
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
+from tests.support.terminal.pictures import dashboard, screen_text, settled
 
 TURNS = ["turn_dates", "turn_proxy", "turn_guide", "turn_explain", "turn_cache", "turn_rename"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.bench.terminal_load import Idle, Load, Opening, measure_apart
-from tests.support.tui_history import days_ending, write_day
+from tests.support.terminal.history import days_ending, write_day
 
 RATE = 5_000
 MAX_LAG_MS = 100.0

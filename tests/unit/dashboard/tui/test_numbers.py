@@ -10,7 +10,7 @@ from agent_core.telemetry.rollup.rollup import Rollup
 from dashboard.state.fold import State
 from dashboard.widgets.paint import reuse, tokens, waterfall
 from dashboard.widgets.spans import Line, Look, text_of
-from tests.support.dashboard import now_after, recorded_feed
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
 
 FEED = recorded_feed()
 NOW_NS = now_after(FEED)

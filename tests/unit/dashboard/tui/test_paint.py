@@ -15,7 +15,7 @@ from dashboard.widgets.paint import header, turns, waterfall
 from dashboard.widgets.paint.tables import Column, table
 from dashboard.widgets.palette import DARK, LIGHT, PALETTES, THEMES, palette_of
 from dashboard.widgets.spans import Line, Look, crop, left, line_width, right, text_of, wrapped
-from tests.support.dashboard import now_after, recorded_feed
+from tests.support.telemetry.recorded_feed import now_after, recorded_feed
 
 FEED = recorded_feed()
 NOW_NS = now_after(FEED)

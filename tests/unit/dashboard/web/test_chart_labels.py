@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dashboard.web
-from tests.support.parts import program
+from tests.support.suite.parts import program
 
 CHARTS = Path(dashboard.web.__file__).parent / "static" / "js" / "charts.js"
 

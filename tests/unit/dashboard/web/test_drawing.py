@@ -12,7 +12,7 @@ from agent_core.telemetry import events as ev
 from dashboard.state.fold import State
 from dashboard.state.waterfall import Waterfall, waterfall
 from dashboard.web.drawing import MIN_WIDTH, connection_events, draw, stack, ticks
-from tests.support.hub import agent_scene, work
+from tests.support.hub.stores import agent_scene, work
 
 
 def fallen(state: State, turn: str) -> Waterfall:

@@ -26,7 +26,7 @@ from lsp_server.documents.documents import (
     uri_of,
 )
 from lsp_server.documents.line_store import SLICE, LineStore, count_lines, split_lines
-from tests.support.lsp_editor import Buffer, Editor
+from tests.support.lsp.editor import Buffer, Editor
 
 ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
 ALPHABET = "ab é√\u4e2d😀\U0001f468\u200d\t\n\r\x0b\x0c\x1c\x85\u2028\u2029"

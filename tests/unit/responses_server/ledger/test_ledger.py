@@ -21,7 +21,7 @@ from agent_core.responses_server.ledger.memory import MemoryLedger
 from agent_core.responses_server.ledger.port import Account, Intent, Ledger
 from agent_core.responses_server.ledger.rows import RETENTION_US
 from agent_core.responses_server.ledger.sqlite_ledger import SqliteLedger
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
 
 NOW_US = SystemClock().wall_ns() // 1000
 

@@ -13,8 +13,8 @@ from agent_core.errors import ConfigError
 from agent_core.ready_file import write_ready_file
 from agent_core.responses_server.app import build_app
 from agent_core.responses_server.process.run import bind, run_process, service_url
-from tests.support.parts import lacking
-from tests.support.service import settings
+from tests.support.service.running import settings
+from tests.support.suite.parts import lacking
 
 
 def test_the_ready_file_is_whole_and_the_owners(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_core.responses_server.state.retention import Bounds, Lane, Retention
-from tests.support.waiting import eventually
+from tests.support.system.waiting import eventually
 
 
 class Clock:

@@ -21,7 +21,7 @@ from agent_core.telemetry.export.files import export, parse_since
 from agent_core.telemetry.journal.layout import journal_dir
 from agent_core.telemetry.journal.reader import read_ndjson
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.telemetry import EPOCH_NS, Scene
+from tests.support.telemetry.scene import EPOCH_NS, Scene
 
 SOURCE, OTHER = "h000000-1-aaaaaa", "h000000-2-bbbbbb"
 DAY_MS = 24 * 3600 * 1000

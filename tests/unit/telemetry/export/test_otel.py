@@ -19,7 +19,7 @@ from agent_core.errors import ConfigError
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.export import otel_names as names
 from agent_core.telemetry.export.otel import OtelOptions, OtelSink, open_otel
-from tests.support.telemetry import MS, Scene
+from tests.support.telemetry.scene import MS, Scene
 
 CONVENTION_NAMES = {
     "gen_ai.client.inference.duration": "s",

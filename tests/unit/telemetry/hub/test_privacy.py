@@ -7,7 +7,7 @@ import pytest
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.hub.privacy import REMOVED, strip_content
 from agent_core.telemetry.source import SOURCE_PATTERN, new_source
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 
 def test_ordinary_events_leave_as_they_are() -> None:

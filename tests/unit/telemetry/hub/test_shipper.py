@@ -23,7 +23,7 @@ from agent_core.telemetry.hub.shipper import HOLD_S, POLL_S, STANDBY_S, Shipper
 from agent_core.telemetry.journal.layout import journal_dir, list_journals
 from agent_core.telemetry.journal.reader import Feed
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 ROOT = Path(__file__).parents[4]
 TOKEN = "a-token-for-the-hub"
@@ -42,7 +42,7 @@ class HubProcess:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "tests.support.telemetry_hub", str(self.store), str(self.port), TOKEN]
+        command = [sys.executable, "-m", "tests.support.telemetry.hub", str(self.store), str(self.port), TOKEN]
         self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.port = int(self.process.stdout.readline())
@@ -146,7 +146,7 @@ def test_a_hub_that_is_killed_and_restarted_loses_and_doubles_nothing(hub: HubPr
 
 
 def test_what_a_killed_process_left_is_shipped_by_the_next(hub: HubProcess, state_dir: Path) -> None:
-    command = [sys.executable, "-m", "tests.support.telemetry_writer", str(state_dir), FIRST, "turn"]
+    command = [sys.executable, "-m", "tests.support.telemetry.writer", str(state_dir), FIRST, "turn"]
     writer = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
     assert writer.stdout.readline() == "ready\n"

@@ -15,7 +15,7 @@ from agent_core.telemetry.journal.layout import list_journals
 from agent_core.telemetry.journal.reader import Feed, read_journal
 from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.rollup.running import Running
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 SOURCE = "h000000-7-cccccc"
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

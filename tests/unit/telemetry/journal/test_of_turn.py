@@ -9,7 +9,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.journal.of_turn import events_of
 from agent_core.telemetry.journal.reader import Feed
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 SOURCE = "h000000-1-aaaaaa"
 

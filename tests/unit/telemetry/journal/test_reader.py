@@ -14,7 +14,7 @@ from agent_core.telemetry.codec import decode_event, encode_event
 from agent_core.telemetry.journal.layout import list_journals
 from agent_core.telemetry.journal.reader import PAGE, Cursor, Feed, read_journal, read_ndjson
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 FIRST, SECOND = "h000000-1-aaaaaa", "h000000-2-bbbbbb"
 

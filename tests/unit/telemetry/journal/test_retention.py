@@ -12,7 +12,7 @@ from agent_core.telemetry.journal import retention
 from agent_core.telemetry.journal.layout import content_dir, is_alive, journal_dir, list_files, list_journals
 from agent_core.telemetry.journal.retention import sweep
 from agent_core.telemetry.journal.sink import JournalSink
-from tests.support.telemetry import EPOCH_NS, Scene
+from tests.support.telemetry.scene import EPOCH_NS, Scene
 
 SOURCE = "h000000-1-aaaaaa"
 DAY_NS = 24 * 3600 * 1_000_000_000

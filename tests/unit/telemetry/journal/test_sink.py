@@ -16,7 +16,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.journal.layout import content_dir, is_alive, journal_dir, list_files, list_journals
 from agent_core.telemetry.journal.reader import read_journal
 from agent_core.telemetry.journal.sink import MAX_CONTENT_CHARS, MAX_PROGRESS, MAX_WAITING, JournalSink
-from tests.support.telemetry import EPOCH_NS, Scene
+from tests.support.telemetry.scene import EPOCH_NS, Scene
 
 SOURCE = "h000000-1-aaaaaa"
 DAY_S = 24 * 3600

@@ -11,7 +11,7 @@ from agent_core.telemetry.rollup.figures import Figures
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.rows import CallRow
 from agent_core.telemetry.rollup.summary import Summary
-from tests.support.telemetry import EPOCH_NS, MS, Scene
+from tests.support.telemetry.scene import EPOCH_NS, MS, Scene
 
 
 def folded(scene: Scene, **options: Any) -> Rollup:

@@ -15,7 +15,7 @@ from agent_core.telemetry import events as ev
 from agent_core.telemetry.export.files import write_csv, write_ndjson
 from agent_core.telemetry.rollup.rollup import Rollup
 from agent_core.telemetry.rollup.suspect import MAX_COUNT, suspect_figures
-from tests.support.telemetry import Scene
+from tests.support.telemetry.scene import Scene
 
 SOUND: dict[str, Any] = {
     "duration_ms": 900.0, "ttft_ms": 40.0, "visible_ttft_ms": 60.0, "inference_ms": 800.0, "input_tokens": 100,

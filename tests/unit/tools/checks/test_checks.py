@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.port import ToolContext, ToolResult
-from tests.support.parts import program
-from tests.support.processes import alive
-from tests.support.tools import BIN, Bench
-from tests.support.waiting import lines_of_file
+from tests.support.suite.parts import program
+from tests.support.system.processes import alive
+from tests.support.system.waiting import lines_of_file
+from tests.support.tools.toolbox import BIN, Bench
 
 SAMPLE = Path(__file__).parents[4] / "agent_core" / "demo" / "sample"
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from agent_core.tools.checks.linters import configured, read_report
-from tests.support.service_clients import Client, ready
-from tests.support.tools import BIN, Bench
+from tests.support.service.clients import Client, ready
+from tests.support.tools.toolbox import BIN, Bench
 
 ESLINT = Client("eslint", "node", ("eslint@10.9.1",))
 FIRST = re.compile(

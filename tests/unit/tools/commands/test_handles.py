@@ -11,9 +11,9 @@ import pytest
 from agent_core.tools.port import ToolContext
 from agent_core.tools.standard import standard_toolbox
 from agent_core.tools.toolbox import MAX_WIRE_BYTES
-from tests.support.processes import alive
-from tests.support.tools import BIN, Bench
-from tests.support.waiting import lines_of_file
+from tests.support.system.processes import alive
+from tests.support.system.waiting import lines_of_file
+from tests.support.tools.toolbox import BIN, Bench
 
 
 @pytest.fixture

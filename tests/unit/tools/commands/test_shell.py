@@ -11,9 +11,9 @@ import pytest
 from agent_core.tools.commands.processes import Processes
 from agent_core.tools.commands.running import Command
 from agent_core.tools.port import ToolContext, ToolResult
-from tests.support.processes import alive
-from tests.support.tools import BIN, Bench, Gaps, gone
-from tests.support.waiting import lines_of_file
+from tests.support.system.processes import alive
+from tests.support.system.waiting import lines_of_file
+from tests.support.tools.toolbox import BIN, Bench, Gaps, gone
 
 PYTHON = sys.executable
 

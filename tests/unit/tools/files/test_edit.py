@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 
 def written(file: Path) -> tuple[int, ...]:

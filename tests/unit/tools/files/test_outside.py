@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.files.outside import outside_changes
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.port import ToolContext, ToolResult
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 
 @pytest.fixture

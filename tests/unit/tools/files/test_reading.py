@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tools import Bench
+from tests.support.tools.toolbox import Bench
 
 
 @pytest.fixture

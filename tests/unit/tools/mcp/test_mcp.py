@@ -19,9 +19,9 @@ from agent_core.tools.mcp.servers import Servers
 from agent_core.tools.mcp.settings import read_servers
 from agent_core.tools.port import ToolContext, ToolResult
 from agent_core.tools.toolbox import Toolbox
-from tests.support import mcp_server
-from tests.support.processes import alive
-from tests.support.tools import BIN, Gaps
+from tests.support.system.processes import alive
+from tests.support.tools import mcp_server
+from tests.support.tools.toolbox import BIN, Gaps
 
 # The SDK lets go of the pipes of a server that had to be killed without closing them; they are closed when they are
 # collected, in the middle of whatever test runs then.

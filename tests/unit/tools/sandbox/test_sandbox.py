@@ -11,9 +11,9 @@ import pytest
 
 from agent_core.tools.sandbox.sandbox import DESCRIPTIONS, Found, Sandbox, find_sandbox
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.parts import lacking
-from tests.support.tools import BIN, Bench
-from tests.support.waiting import lines_of_file
+from tests.support.suite.parts import lacking
+from tests.support.system.waiting import lines_of_file
+from tests.support.tools.toolbox import BIN, Bench
 
 NOWHERE = {**BIN, "PATH": "/nonexistent"}
 FOUND = {found.kind: found for found in (find_sandbox(BIN), find_sandbox(NOWHERE))}

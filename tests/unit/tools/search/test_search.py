@@ -13,9 +13,9 @@ from agent_core.tools.port import ToolContext
 from agent_core.tools.search.engine import find_ripgrep
 from agent_core.tools.search.scan import expand_braces
 from agent_core.tools.search.search import SEARCH_LIMIT_S, SearchTool
-from tests.support.parts import program
-from tests.support.tools import BIN, Bench, Gaps
-from tests.support.tools_buffers import Buffers
+from tests.support.suite.parts import program
+from tests.support.tools.buffers import Buffers
+from tests.support.tools.toolbox import BIN, Bench, Gaps
 
 CONTEXT = ToolContext(tool_call="call_1")
 

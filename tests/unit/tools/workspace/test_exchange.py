@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.workspace.exchange import exchange
-from tests.support.parts import lacking
+from tests.support.suite.parts import lacking
 
 
 def test_two_files_change_places(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from agent_core.errors import ToolError
 from agent_core.tools.workspace import disk
 from agent_core.tools.workspace.workspace import Workspace
-from tests.support.parts import lacking
-from tests.support.rights import NOBODY, let_pass, somebody_else
-from tests.support.tools import Bench
+from tests.support.suite.parts import lacking
+from tests.support.system.rights import NOBODY, let_pass, somebody_else
+from tests.support.tools.toolbox import Bench
 
 
 def code_of(workspace: Workspace, path: str) -> str:

@@ -16,7 +16,7 @@ from dashboard.hub.ingest import ndjson as reading
 from dashboard.hub.ingest.ndjson import Refused, problem_of, read_batch
 from dashboard.hub.sources.state import kind_of, subject_of
 from dashboard.hub.store.records import CONTEXT, ORDINARY, SAMPLE
-from tests.support.hub import agent_scene, ndjson, work
+from tests.support.hub.stores import agent_scene, ndjson, work
 
 
 def stamped(seq: int = 1, **fields: Any) -> dict[str, Any]:

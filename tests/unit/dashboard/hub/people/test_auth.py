@@ -11,7 +11,7 @@ from agent_core.errors import AuthError, UsageError
 from dashboard.hub.people import auth
 from dashboard.hub.people.auth import Auth, Permission, add_token, new_launch, revoke_token
 from dashboard.hub.store.sqlite_people import MAX_AUDIT, SqlitePeople
-from tests.support.telemetry import HandClock
+from tests.support.telemetry.scene import HandClock
 
 HOUR_MS = 3_600_000
 

@@ -7,8 +7,8 @@ import pytest
 from agent_core.responses_server.engines.chat_turns import Call, Turn
 from agent_core.responses_server.engines.llama.call_format import HERMES, CallFormat, find_call_format
 from agent_core.responses_server.engines.llama.template import ChatTemplate
-from tests.support.llama_server import HERMES_TEMPLATE
-from tests.support.llama_tiny import CHATML
+from tests.support.engines.llama_server import HERMES_TEMPLATE
+from tests.support.engines.llama_tiny import CHATML
 
 LLAMA3 = (
     "{{ bos_token }}{% if tools %}{% for tool in tools %}{{ tool | tojson }}\n{% endfor %}{% endif %}"

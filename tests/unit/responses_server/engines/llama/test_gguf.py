@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.gguf import read_gguf
-from tests.support.llama_tiny import CHATML, CONTROL, WIDTH, pair, pairs, write_tiny
-from tests.support.rights import let_pass, somebody_else
+from tests.support.engines.llama_tiny import CHATML, CONTROL, WIDTH, pair, pairs, write_tiny
+from tests.support.system.rights import let_pass, somebody_else
 
 
 def refusal(path: Path) -> str:

@@ -8,7 +8,7 @@ from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.gguf import Gguf, read_gguf
 from agent_core.responses_server.engines.llama.memory import WORK_BYTES, context_tokens, free_memory
 from agent_core.responses_server.engines.llama.settings import LlamaSettings
-from tests.support.llama_tiny import write_tiny
+from tests.support.engines.llama_tiny import write_tiny
 
 KV = 256
 """Bytes per token of the small model."""

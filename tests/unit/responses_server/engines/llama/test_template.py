@@ -4,7 +4,7 @@ import pytest
 
 from agent_core.errors import EngineError
 from agent_core.responses_server.engines.llama.template import GUARD, ChatTemplate, TemplateRefusal
-from tests.support.llama_tiny import CHATML, CONTROL
+from tests.support.engines.llama_tiny import CHATML, CONTROL
 
 USER = [{"role": "user", "content": "hi"}]
 

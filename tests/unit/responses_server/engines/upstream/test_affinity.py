@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from agent_core.responses_server.engines.upstream.affinity import Affinity
 from agent_core.responses_server.engines.upstream.lane import LaneMemory, lane_memory
-from tests.support.upstream_requests import engine_request
+from tests.support.engines.upstream_requests import engine_request
 
 
 def slot_of(affinity: Affinity, lane: LaneMemory) -> int | None:

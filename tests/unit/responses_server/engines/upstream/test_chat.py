@@ -10,7 +10,7 @@ from agent_core.responses_server.engines.chat_turns import UNANSWERED, chat_turn
 from agent_core.responses_server.engines.upstream.chat import chat_body
 from agent_core.responses_server.engines.upstream.settings import UpstreamSettings
 from agent_core.wire.items import AnyItem, Message, Reasoning
-from tests.support.upstream_requests import GO, answer, called_upstream, engine_request
+from tests.support.engines.upstream_requests import GO, answer, called_upstream, engine_request
 
 SMALL = UpstreamSettings(url="http://h/v1", model="m")
 OPENAI = UpstreamSettings(url="https://api.openai.com/v1", model="m")

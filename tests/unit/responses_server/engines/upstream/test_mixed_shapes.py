@@ -20,8 +20,8 @@ from agent_core.responses_server.engine import (
 )
 from agent_core.responses_server.engines.chat_turns import FlatTools
 from agent_core.responses_server.engines.upstream.chunks import ChunkReader
-from tests.support.chat_mixed import TOOLS, Said, cut, mixed
-from tests.support.chat_shape import DONE
+from tests.support.engines.chat_mixed import TOOLS, Said, cut, mixed
+from tests.support.engines.chat_shape import DONE
 
 OFFERED = FlatTools([EngineTool(name=name, parameters={}) for name in TOOLS])
 

@@ -9,7 +9,7 @@ import pytest
 from agent_core.telemetry import events as ev
 from dashboard.hub.ingest.otlp.emitters import EMITTERS, emitter_of
 from dashboard.hub.ingest.otlp.mapping import Report, exporter_of, read_reports
-from tests.support.otlp import SECRET, export_body, records_of, reports_of, signal_of, span, traces
+from tests.support.hub.otlp import SECRET, export_body, records_of, reports_of, signal_of, span, traces
 
 FIGURES = ("model", "input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "ttft_ms", "response_id")
 

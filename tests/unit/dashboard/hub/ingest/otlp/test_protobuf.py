@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.hub.ingest.otlp import model
 from dashboard.hub.ingest.otlp.protobuf import BadProtobuf, read_protobuf
 from dashboard.hub.ingest.otlp.records import JSON, PROTOBUF, read_body
-from tests.support.otlp import GOLDEN, export_body, protobuf, signal_of
+from tests.support.hub.otlp import GOLDEN, export_body, protobuf, signal_of
 
 BODIES = sorted(path.name for path in GOLDEN.glob("*.json"))
 KINDS = (model.Traces, model.Logs, model.Metrics)

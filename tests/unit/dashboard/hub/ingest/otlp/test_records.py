@@ -10,7 +10,7 @@ import pytest
 from dashboard.hub.ingest.ndjson import Refused
 from dashboard.hub.ingest.otlp import records
 from dashboard.hub.ingest.otlp.records import JSON, PROTOBUF, number, read_body, whole
-from tests.support.otlp import SECRET, export_body, records_of, span, traces
+from tests.support.hub.otlp import SECRET, export_body, records_of, span, traces
 
 
 def test_texts_longer_than_a_label_are_left_out() -> None:
