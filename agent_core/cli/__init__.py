@@ -2,7 +2,8 @@
 
 app.py        the commands and their options; loads nothing heavy until a command runs
 manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
-plugins.py    commands of the other packages, by entry points; whether a command line means the conversation
+start.py      whether a command line means the conversation; errors to exit codes
+plugins.py    commands of the other packages, by entry points
 run.py        `run`: a session on a terminal or as JSON lines, and its exit code
 interrupts.py what a signal does to a run
 demo.py       `demo`: the same on the sample, twice
@@ -22,10 +23,10 @@ def main() -> None:
     import sys
 
     try:
-        from agent_core.cli.app import run_app
+        from agent_core.cli.start import run_command_line
         from agent_core.variables import take_keys
 
         take_keys()
-        run_app()
+        run_command_line()
     except KeyboardInterrupt:
         sys.exit(130)

@@ -23,9 +23,8 @@ from agent_core.cli.options import (
     approve_of,
     program_of,
 )
-from agent_core.errors import LooplineError
 from agent_core.serve_options import OPTIONS, ServeOption
-from agent_core.telemetry.screen import guard_streams, put, say
+from agent_core.telemetry.screen import put, say
 
 app = typer.Typer(
     name="loopline",
@@ -45,27 +44,6 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on 
 
 manage.register(app)
 plugins.register(app)
-
-
-def run_app() -> None:
-    """Run the command line; every error of ours becomes one line, a hint and its exit code."""
-    guard_streams()
-    try:
-        if plugins.is_interactive(sys.argv[1:], _commands()) and sys.stdin.isatty() and sys.stdout.isatty():
-            plugins.run(plugins.INTERACTIVE, sys.argv[1:])
-        else:
-            app()
-    except LooplineError as error:
-        say(f"loopline: {error.message}")
-        if error.hint:
-            say(f"  hint: {error.hint}")
-        sys.exit(error.exit_code)
-
-
-def _commands() -> set[str]:
-    return {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands} | {
-        group.name or "" for group in app.registered_groups
-    }
 
 
 @app.command()

@@ -5,4 +5,6 @@ hub.py              the scenario `hub`: such a crowd against `loopline web` in a
 terminal_load.py    the terminal dashboard under thousands of events a second
 journal_writer.py   the process that writes those
 terminal.py         the scenario `terminal`
+conversation_terminal.py  `loopline` on a pseudo terminal, with keys
+interactive.py      the scenario `interactive`: CPU until its prompt, from a key to the screen, CPU of streams
 """
