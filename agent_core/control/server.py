@@ -112,10 +112,11 @@ class ControlServer:
         clean_stale(self._folder)
         listener, self._path = listen(self._folder)
         self._key = key_file(self._path).read_bytes()
+        self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=MAX_LINE, start_serving=False)
         try:
-            self._server = await asyncio.start_unix_server(self._serve, sock=listener, limit=MAX_LINE)
-        except BaseException:
-            listener.close()
+            await self._server.start_serving()
+        except BaseException:  # cancelled while the loop listens already: closing the socket alone would leave it there
+            self._server.close()
             remove(self._path)
             raise
         return self

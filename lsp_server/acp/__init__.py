@@ -1,5 +1,6 @@
 """`loopline acp`: the agent for every editor that speaks the Agent Client Protocol, over standard input and output.
 
+greeting.py      the first message, answered before the rest is loaded
 lines.py         messages out of bytes
 sdk.py           the one module on the protocol's SDK: a client, and the shapes of what it sends
 agent.py         the methods, each with its handler
@@ -13,5 +14,6 @@ replay.py        a stored session, told again
 front_end.py     permissions, asked of the client
 files.py         the client's file system as the tools' open documents
 mcp.py           MCP servers that the client brings
+serving.py       one client, until either is gone
 command.py       the process and its end
 """

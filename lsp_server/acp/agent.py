@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import Awaitable, Callable, Mapping
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +13,16 @@ from agent_core.errors import AuthError, ConfigError, LooplineError, UsageError
 from agent_core.runtime.endpoint import EMBEDDED_MODEL
 from agent_core.runtime.models import list_models
 from lsp_server.acp.desk import Desk
-from lsp_server.acp.files import Abilities
+from lsp_server.acp.greeting import KEY, Abilities, abilities_of, welcome
 from lsp_server.acp.lines import Json
 from lsp_server.acp.mcp import tables
 from lsp_server.acp.prompts import task_of
 from lsp_server.acp.replay import replayed
-from lsp_server.acp.sdk import MODELS, PROTOCOL_VERSION, Model, Peer, RequestError, parse, schema
+from lsp_server.acp.sdk import MODELS, Model, Peer, RequestError, parse, schema
 from lsp_server.acp.session import AcpSession, Prompted, Terms
 from lsp_server.process import Process
 from lsp_server.transcript import page
 
-KEY = "key"
 CLOSE_S = 2.0
 """How long turns of a session that is closed may take to end."""
 PAGE = 100
@@ -47,13 +44,14 @@ Handler = Callable[[Any], Awaitable[Json | None]]
 class Agent:
     """Serves one client. Owns what is known of it, and its sessions."""
 
-    def __init__(self, process: Process, read: Callable[[], Awaitable[bytes]]) -> None:
+    def __init__(self, process: Process, read: Callable[[], Awaitable[bytes]], can: Abilities | None = None) -> None:
+        """`can` is what the client offers; None: it has not said so yet, by `initialize`."""
         self._process = process
         self.peer = Peer(self.handle, read)
         self.desk = Desk(process, self.peer)
-        self._known = False
+        self._known = can is not None
+        self.desk.can = can or Abilities()
         self._handlers: dict[str, Handler] = {
-            "initialize": self._initialize,
             "authenticate": self._authenticate,
             "session/new": self._new,
             "session/load": self._load,
@@ -70,41 +68,21 @@ class Agent:
     async def handle(self, method: str, params: Any, is_notification: bool) -> Json:
         """Raises RequestError. A handler that only queues does so before anything else is handled, so that what comes
         in one order is done in it."""
+        first = method == "initialize" and not is_notification
         handler = self._handlers.get(method)
-        if handler is None or is_notification != (method == "session/cancel"):
+        if not first and (handler is None or is_notification != (method == "session/cancel")):
             raise RequestError.method_not_found(method[:200])
-        if not self._known and method != "initialize":
+        if not self._known and not first:
             raise RequestError(-32600, "initialize comes first")
         try:
+            if handler is None:
+                self.desk.can, self._known = abilities_of(params), True
+                return welcome()
             return await handler(parse(MODELS[method], params)) or {}
         except LooplineError as error:
             raise refusal(error) from None
 
     # The client
-
-    async def _initialize(self, asked: schema.InitializeRequest) -> Json:
-        files = asked.client_capabilities.fs if asked.client_capabilities is not None else None
-        if files is not None:
-            self.desk.can = Abilities(reads=bool(files.read_text_file), writes=bool(files.write_text_file))
-        self._known = True
-        mcp = importlib.util.find_spec("mcp") is not None
-        return {
-            "protocolVersion": PROTOCOL_VERSION,
-            "agentInfo": {"name": "loopline", "title": "Loopline", "version": version("loopline")},
-            "agentCapabilities": {
-                "loadSession": True,
-                "promptCapabilities": {"image": False, "audio": False, "embeddedContext": True},
-                "mcpCapabilities": {"http": mcp, "sse": False},
-                "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "fork": {}, "additionalDirectories": {}},
-            },
-            "authMethods": [
-                {
-                    "id": KEY,
-                    "name": "A key of your service",
-                    "description": "Kept by `loopline auth set openai`. The model `repair` needs none.",
-                }
-            ],
-        }
 
     async def _authenticate(self, asked: schema.AuthenticateRequest) -> None:
         """Whether the key that is kept is taken. Raises AuthError, ServiceUnreachable or UsageError."""

@@ -22,8 +22,8 @@ from agent_core.runtime.endpoint import Endpoint, choose
 from agent_core.runtime.models import list_models
 from agent_core.turns.views import SessionView
 from lsp_server.acp.choices import Choices
-from lsp_server.acp.files import Abilities
 from lsp_server.acp.front_end import AcpFrontEnd
+from lsp_server.acp.greeting import Abilities
 from lsp_server.acp.lines import Json
 from lsp_server.acp.sdk import Peer
 from lsp_server.acp.session import AcpSession, Terms

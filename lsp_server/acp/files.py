@@ -12,25 +12,17 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from agent_core.errors import FileRefused, ToolError
 from agent_core.tools.workspace.text import to_newlines
 from agent_core.tools.workspace.workspace import MAX_TEXT_BYTES, UNCONFIRMED, OpenDocument
 from agent_core.untrusted_files import read
+from lsp_server.acp.greeting import Abilities
 from lsp_server.acp.sdk import ClientLost, Peer, RequestError, schema
 
 ANSWER_S = 10.0
 """How long a client may take for one file."""
 MAX_SILENCES = 2
 _BOM = b"\xef\xbb\xbf"
-
-
-class Abilities(msgspec.Struct, frozen=True):
-    """What of files a client offers."""
-
-    reads: bool = False
-    writes: bool = False
 
 
 class ClientFiles:

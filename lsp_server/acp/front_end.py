@@ -9,7 +9,8 @@ from agent_core.telemetry.display import visible
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
 from lsp_server.acp import tool_calls as calls
-from lsp_server.acp.files import Abilities, ClientFiles
+from lsp_server.acp.files import ClientFiles
+from lsp_server.acp.greeting import Abilities
 from lsp_server.acp.lines import Json
 from lsp_server.acp.sdk import ClientLost, Peer, RequestError, schema
 

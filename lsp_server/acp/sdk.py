@@ -17,12 +17,11 @@ from typing import Any, TypeVar
 from acp import schema
 from acp.connection import Connection
 from acp.exceptions import RequestError
-from acp.meta import PROTOCOL_VERSION
 from pydantic import BaseModel, ValidationError
 
 from lsp_server.acp.lines import Fault, Json, LineReader
 
-__all__ = ["MODELS", "PROTOCOL_VERSION", "ClientLost", "Model", "Peer", "RequestError", "parse", "schema"]
+__all__ = ["MODELS", "ClientLost", "Model", "Peer", "RequestError", "parse", "schema"]
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +35,6 @@ Handle = Callable[[str, Any, bool], Awaitable[Json]]
 """Method, parameters, and whether nobody waits for an answer. Raises RequestError alone."""
 
 MODELS: Mapping[str, type[BaseModel]] = {
-    "initialize": schema.InitializeRequest,
     "authenticate": schema.AuthenticateRequest,
     "session/new": schema.NewSessionRequest,
     "session/load": schema.LoadSessionRequest,

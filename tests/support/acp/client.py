@@ -261,6 +261,4 @@ async def agent(env: Mapping[str, str]) -> AsyncIterator[AcpClient]:
     finally:
         await client.close()
         said = await errors
-    # Python 3.11 says so where a listening socket is closed below a connection that arrives; nothing is lost by it.
-    known = said.count(b"in _accept_connection")
-    assert said.count(b"Traceback") == known, said.decode("utf-8", "replace")
+    assert b"Traceback" not in said, said.decode("utf-8", "replace")

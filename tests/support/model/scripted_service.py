@@ -335,9 +335,9 @@ class ScriptedService:
         self.trace.append(f"socket {peer.number} opened")
         self.peers.append(peer)
         self._opened.set()
-        await peer.flush()
-        reading = asyncio.create_task(peer.read())
+        reading = asyncio.create_task(peer.read())  # from here on whoever waits for the client to be gone is told
         try:
+            await peer.flush()
             await script(peer)
         finally:
             writer.close()

@@ -71,6 +71,23 @@ async def test_only_the_user_can_reach_the_socket_and_nothing_stays_behind(folde
     assert list(folder.iterdir()) == []
 
 
+async def test_a_start_that_is_cancelled_leaves_nothing_to_the_loop(folder: Path) -> None:
+    """Another session that opens just then knocks to see whether somebody is there."""
+    wrong: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: wrong.append(str(context)))
+    starting = asyncio.create_task(ControlServer(folder, HandHost().handlers()).__aenter__())
+    await asyncio.sleep(0)  # it listens now, and gives the loop a turn
+    (path,) = list_sockets(folder)
+    with socket.socket(socket.AF_UNIX) as knocking:
+        knocking.connect(str(path))
+        assert not starting.done()
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        await asyncio.sleep(0)
+    assert wrong == [] and list(folder.iterdir()) == []
+
+
 async def test_nobody_comes_in_without_the_key(folder: Path) -> None:
     async with serving(folder, HandHost()) as (server, _):
         assert key_file(server.path).stat().st_mode & 0o777 == 0o600
