@@ -3,6 +3,7 @@
 app.py        the commands and their options; loads nothing heavy until a command runs
 manage.py     commands for what is kept: sessions, settings, keys, telemetry, doctor (one module each)
 start.py      whether a command line means the conversation; errors to exit codes
+agents.py     `agents`: sessions that go on without a terminal
 plugins.py    commands of the other packages, by entry points
 run.py        `run`: a session on a terminal or as JSON lines, and its exit code
 interrupts.py what a signal does to a run

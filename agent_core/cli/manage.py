@@ -11,6 +11,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on 
 
 auth_app = typer.Typer(help="Keys of providers: the system's keyring, else a private file.", no_args_is_help=True)
 hub_app = typer.Typer(help="The team hub that telemetry is pushed to.", no_args_is_help=True)
+agents_app = typer.Typer(help="Sessions that go on in the background: list, attach, stop.", invoke_without_command=True)
 sessions_app = typer.Typer(help="Earlier sessions: list, show, rename, delete.", invoke_without_command=True)
 
 
@@ -22,7 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command("import")(import_)
     app.command("models")(models)
     app.command("trust")(trust)
-    for name, group in (("auth", auth_app), ("hub", hub_app), ("sessions", sessions_app)):
+    for name, group in (("agents", agents_app), ("auth", auth_app), ("hub", hub_app), ("sessions", sessions_app)):
         app.add_typer(group, name=name)
 
 
@@ -154,6 +155,42 @@ def hub_status() -> None:
     from agent_core.cli.telemetry import hub_state
 
     raise typer.Exit(hub_state())
+
+
+Which = Annotated[
+    str, typer.Argument(metavar="[ID|PREFIX|TITLE]", help="Which one; without it: the only one.", show_default=False)
+]
+
+
+@agents_app.callback()
+def agents_root(context: typer.Context, json: Json = False) -> None:
+    if context.invoked_subcommand is None:
+        agents_list(json)
+
+
+@agents_app.command("list")
+def agents_list(json: Json = False) -> None:
+    """What runs without a terminal, newest first."""
+    from agent_core.cli.agents import list_agents
+
+    list_agents(json=json)
+
+
+@agents_app.command("attach")
+def agents_attach(session: Which = "") -> None:
+    """Go on with one in this terminal; leaving it lets it run."""
+    from agent_core.cli.agents import session_meant
+    from agent_core.cli.start import converse
+
+    converse(["--resume", session_meant(session)])
+
+
+@agents_app.command("stop")
+def agents_stop(session: Which = "") -> None:
+    """Stop one; what it did is kept."""
+    from agent_core.cli.agents import stop_agent
+
+    stop_agent(session)
 
 
 @sessions_app.callback()

@@ -24,7 +24,7 @@ def run_command_line() -> None:
     guard_streams()
     try:
         if is_interactive(sys.argv[1:]) and sys.stdin.isatty() and sys.stdout.isatty():
-            importlib.import_module(CONVERSATION).main(sys.argv[1:])
+            converse(sys.argv[1:])
         else:
             from agent_core.cli.app import app
 
@@ -34,6 +34,11 @@ def run_command_line() -> None:
         if error.hint:
             say(f"  hint: {error.hint}")
         sys.exit(error.exit_code)
+
+
+def converse(arguments: list[str]) -> None:
+    """The conversation, with its options; it ends the process."""
+    importlib.import_module(CONVERSATION).main(arguments)
 
 
 def is_interactive(arguments: Sequence[str]) -> bool:

@@ -59,6 +59,8 @@ class AgentApp(App[int]):
         """What of the standing only settings and folder say."""
         self.failure: BaseException | None = None
         """What ended the program that should not have happened."""
+        self.stays: str | None = None
+        """Id of the session that is to go on once the terminal is given back."""
         self.in_front = True
         """Whether the terminal has the keyboard, as far as it tells."""
         self._typed = TypedBefore(state_dir(variables()), root)
@@ -265,9 +267,14 @@ class AgentApp(App[int]):
         else:
             self.end(0)
 
-    def _left(self, yes: bool | None) -> None:
-        if yes:
+    def _left(self, how: str | None) -> None:
+        if how == "stop":
             self.end(0)
+        elif how == "stay" and self.talk.host is not None and not self._leaving:
+            self._leaving = True
+            self.stays = self.talk.host.id
+            self.talk.leave()
+            self.exit(0)
 
     def end(self, code: int) -> None:
         """Close everything in order, then exit."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from agent_core.clock import SystemClock
 from agent_core.errors import UsageError
+from agent_core.telemetry.screen import say
 from agent_core.variables import variables
 from dashboard.agent.sessions.options import AgentOptions
+
+if TYPE_CHECKING:
+    from dashboard.agent.app import AgentApp
+    from dashboard.agent.leash import Leash
 
 PLAIN_TERMINALS = ("", "dumb", "unknown")
 
@@ -22,17 +31,39 @@ def agent_command(options: AgentOptions) -> int:
         from dashboard.agent.plain import converse
 
         return converse(options)
-    from dashboard.agent.app import AgentApp
     from dashboard.agent.ending import EXIT, Ending
+    from dashboard.agent.leash import on_a_leash
+
+    leash = on_a_leash()
+    from dashboard.agent.app import AgentApp
     from dashboard.agent.keys_of_terminals import know_more_keys
 
     know_more_keys()
     app = AgentApp(options, root=root, clock=SystemClock())
     with Ending(lambda: app.end_from_signal(EXIT)) as ending:
-        code = app.run(mouse=options.mouse)
+        code = asyncio.run(_run(app, options, leash))
     if app.failure is not None:
         raise app.failure
     return EXIT if ending.by_signal else code if code is not None else app.return_code or 0
+
+
+async def _run(app: AgentApp, options: AgentOptions, leash: Leash) -> int | None:
+    """The conversation, and what goes on after it without a terminal."""
+    loop = asyncio.get_running_loop()
+    loop.add_reader(leash.alive, _parent_gone, loop, leash.alive)
+    code = await app.run_async(mouse=options.mouse)
+    loop.remove_reader(leash.alive)
+    if app.stays is not None and app.desk is not None:
+        from dashboard.agent.background import stay
+
+        say("It goes on in the background. `loopline agents` lists it, `loopline agents attach` takes it up again.")
+        await stay(app.desk, app.stays, leash)
+    return code
+
+
+def _parent_gone(loop: asyncio.AbstractEventLoop, alive: int) -> None:
+    loop.remove_reader(alive)
+    os.kill(os.getpid(), signal.SIGHUP)
 
 
 def settled(options: AgentOptions) -> tuple[AgentOptions, Path]:

@@ -51,11 +51,16 @@ class Ending:
             self._end()
 
     def _give_up(self) -> None:
-        try:
-            os.write(1, _BACK)
-            if self._attributes is not None:
-                termios.tcsetattr(0, termios.TCSANOW, self._attributes)
-        except (OSError, termios.error):
-            pass
-        finally:
-            os._exit(EXIT)
+        give_back(self._attributes)
+        os._exit(EXIT)
+
+
+def give_back(attributes: list[Any] | None) -> None:
+    """Make the terminal as it was, whatever was drawn on it; `attributes` are its settings from before, None: not
+    known."""
+    try:
+        os.write(1, _BACK)
+        if attributes is not None:
+            termios.tcsetattr(0, termios.TCSANOW, attributes)
+    except (OSError, termios.error):
+        pass

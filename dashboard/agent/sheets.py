@@ -89,8 +89,8 @@ class PickSheet(ModalScreen[str | None]):
         return self.query_one("#sheet-page", LineView)
 
 
-class LeaveSheet(ModalScreen[bool]):
-    """A turn runs: leave all the same?"""
+class LeaveSheet(ModalScreen[str]):
+    """A turn runs: leave all the same? `stop`, `stay` (it goes on without a terminal), or "": no."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         super().__init__()
@@ -108,6 +108,7 @@ class LeaveSheet(ModalScreen[bool]):
         self.query_one("#leave-text", FixedLines).show(
             (("A turn runs.", "strong"),),
             (("s ", "accent"), ("stop it and quit; what was done is kept", "")),
+            (("b ", "accent"), ("quit, and let it go on in the background", "")),
             (("Esc ", "accent"), ("stay", "")),
         )
 
@@ -116,9 +117,11 @@ class LeaveSheet(ModalScreen[bool]):
         if event.time <= self._shown_s:
             return
         if event.key in ("s", "ctrl+c", "ctrl+d"):
-            self.dismiss(True)
+            self.dismiss("stop")
+        elif event.key == "b":
+            self.dismiss("stay")
         elif event.key == "escape":
-            self.dismiss(False)
+            self.dismiss("")
 
 
 def matching(choices: Sequence[Choice], words: str) -> list[Choice]:

@@ -79,7 +79,10 @@ class ConversationTerminal:
         self._seen = b""
 
     def cpu_s(self) -> float:
-        return process_cost.cpu_s(self._process.pid)
+        """Of the process that a shell waits for and of the one that converses."""
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return process_cost.cpu_s(pid) + sum(map(process_cost.cpu_s, children))
 
     def age_s(self) -> float:
         return time.perf_counter() - self._began_s

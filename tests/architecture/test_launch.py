@@ -36,6 +36,8 @@ MODULES = frozenset({"multiprocessing", "concurrent.futures.process", "pexpect",
 INSIDE_A_COMMAND = {
     # Becomes the command that it confines, and the first process beside it: it was started by launch.py.
     "agent_core/tools/sandbox/landlock.py": {"os.execvpe", "os.fork"},
+    # The conversation's own second half, so that it can leave its terminal while the shell goes on.
+    "dashboard/agent/leash.py": {"os.fork"},
     # Sent into the workspace's interpreter by a command of the agent, which the rule for commands let run.
     "agent_core/repair/scripts/": {"subprocess.Popen", "subprocess.run", "os.fork"},
 }

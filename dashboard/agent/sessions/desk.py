@@ -101,6 +101,20 @@ class SessionDesk:
         """Settings of sessions that are opened from now on, and of open ones once they are reconfigured."""
         self._options = msgspec.structs.replace(self._options, flags={**self._options.flags, **flags})
 
+    @property
+    def busy(self) -> bool:
+        """Whether a turn runs or waits in a session here."""
+        return self._manager.busy
+
+    @property
+    def attended(self) -> bool:
+        """Whether another process follows a session here."""
+        return self._manager.attended
+
+    async def cancel_turns(self, limit_s: float) -> None:
+        """Cancel whatever runs or waits here."""
+        await self._manager.cancel_turns(limit_s)
+
     async def close(self) -> None:
         """End what runs here."""
         await self._manager.close()

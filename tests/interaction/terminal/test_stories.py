@@ -138,7 +138,7 @@ def test_a_second_terminal_sees_every_word_and_takes_over(opened: Callable[..., 
     second.press(F2)
     second.until("1 Waterfall")
     second.press(F2)
-    first.process.kill(signal.SIGKILL)
+    first.kill()
     second.until("taken over")
     second.press("go on", ENTER)
     second.until(lambda text: "works" in text.split("\n")[-1])

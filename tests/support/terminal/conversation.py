@@ -93,6 +93,11 @@ class AgentTerminal:
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.process.pid, number)
 
+    def kill(self) -> None:
+        """Kill the process that converses; the one that a shell would wait for is its parent."""
+        [child] = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        os.kill(int(child), signal.SIGKILL)
+
     @property
     def is_given_back(self) -> bool:
         """Whether the terminal is as it was: first screen, cursor shown, no reports, and its settings."""
