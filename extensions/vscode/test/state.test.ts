@@ -52,6 +52,22 @@ test('a turn from its task to its end', () => {
   assert.ok(tool?.kind === 'tool' && tool.status === 'ok' && tool.files[0] === 'a' && tool.lines[0] === 'x');
 });
 
+test('a key is never given twice, though a queued task moves', () => {
+  const Q = { sessionId: 's', turnId: 'queued' };
+  const app = fold(ASKED, BEGAN, { type: 'local.asked', ...Q, text: 'then this' },
+    { type: 'input', ...S, inputId: 'i', text: 'in French', fate: 'steered' }, { type: 'text.delta', ...S, text: 'void' });
+  const seen = new Set(session(app).items.map((item) => item.key));
+  for (const event of [{ type: 'text.voided', ...S, cause: 'x' }, { type: 'text.done', ...S, text: 'first' }, ENDED,
+    { type: 'turn.started', ...Q, title: 'then this' }, { type: 'text.done', ...Q, text: 'second' },
+    { type: 'turn.finished', ...Q, status: 'completed', text: 'second', durationMs: 5 }] as AppEvent[]) {
+    for (const key of reduce(app, event).items) seen.add(key);
+  }
+  assert.deepEqual(session(app).items.map((item) => [item.kind, item.turnId]),
+    [['user', 't'], ['user', 't'], ['text', 't'], ['text', 't'], ['end', 't'], ['user', 'queued'], ['text', 'queued'], ['end', 'queued']]);
+  assert.equal(new Set(session(app).items.map((item) => item.key)).size, 8);
+  assert.equal(seen.size, 9); // and the text that was void
+});
+
 test('reasoning grows, is done with its time, and what was void is gone', () => {
   const app = fold(BEGAN, { type: 'reasoning.delta', ...S, text: 'look ' }, { type: 'reasoning.delta', ...S, text: 'first' },
     { type: 'reasoning.done', ...S, text: 'look first', durationMs: 1500 }, { type: 'text.delta', ...S, text: 'yes' },

@@ -156,13 +156,12 @@ async def test_wrong_keys_are_limited_and_a_right_one_is_let_in() -> None:
         async with httpx.AsyncClient(base_url=running.base_url) as client:
             wrong = {"authorization": "Bearer wrong"}
             answers = [await client.get("/models", headers=wrong) for _ in range(120)]
-            last = answers[-1]
             right = await client.get("/models", headers=running.headers)
         told = {answer.status_code for answer in answers}
         assert told == {401, 429}
-        assert last.status_code == 429
-        assert last.headers["retry-after"]
-        assert last.json()["error"]["code"] == "rate_limit_exceeded"
+        refused = [answer for answer in answers if answer.status_code == 429]
+        assert all(answer.headers["retry-after"] for answer in refused)
+        assert {answer.json()["error"]["code"] for answer in refused} == {"rate_limit_exceeded"}
         assert right.status_code == 200
         assert running.service.guard.refused["rate"] > 0
 

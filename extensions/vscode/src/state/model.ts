@@ -100,6 +100,8 @@ export interface SessionState {
   note: string;
   hosting: 'live' | 'attached' | 'lost';
   items: Item[];
+  /** Items made here so far. A key is never given twice: items change places, so the last one's key says nothing. */
+  made: number;
   turns: TurnState[];
   /** Entry index of the oldest transcript entry that is shown, and whether there are older ones. */
   oldest: number;
@@ -153,5 +155,5 @@ export function emptyApp(): AppState {
 }
 
 export function emptySession(sessionId: string): SessionState {
-  return { sessionId, model: '', note: '', hosting: 'live', items: [], turns: [], oldest: 0, more: false };
+  return { sessionId, model: '', note: '', hosting: 'live', items: [], made: 0, turns: [], oldest: 0, more: false };
 }

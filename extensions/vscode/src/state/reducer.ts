@@ -347,14 +347,10 @@ function addTask(session: SessionState, turnId: string, text: string): Change {
 type New<T> = T extends Item ? Omit<T, 'key'> : never;
 
 function add(session: SessionState, item: New<Item>): Change {
-  const key = `n${nextKey(session)}`;
+  session.made += 1;
+  const key = `n${session.made}`;
   session.items.push({ key, ...item });
   return { sessionId: session.sessionId, items: [key], all: false };
-}
-
-function nextKey(session: SessionState): number {
-  const last = session.items.findLast((item) => item.key.startsWith('n'));
-  return last === undefined ? 1 : Number(last.key.slice(1)) + 1;
 }
 
 function toolOf(session: SessionState, toolCallId: string): ToolItem | undefined {
