@@ -23,6 +23,10 @@ NO_TESTS = (
 )
 
 
+LIKELY = 0.15
+"""Prior below which an edit is a guess: faults of its kind are rare, so tests that pass by it say less."""
+
+
 def number(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -104,6 +108,9 @@ def fixed(patch: Patch, run: TestRun, tried: int, also: Sequence[Patch], left: S
         lines.append(f"{passed}I tried {number(tried, 'edit')} and changed nothing else.")
         shown = ", ".join(f"`{test}`" for test in left[:5]) + (f" and {len(left) - 5} more" if len(left) > 5 else "")
         lines.append(f"As before, {number(run.failed, 'test')} fail{'s' if run.failed == 1 else ''}: {shown}.")
+    guesses = [edit for edit in patch if edit.prior < LIKELY]
+    if guesses:
+        lines.append(f"Please review line {guesses[0].line}: nothing but the tests speaks for this edit.")
     if also:
         count = number(len(also), "other edit")
         lines.append(f"Please review: {count} made the failing tests pass as well, e.g. {reason(also[0])}.")

@@ -11,6 +11,7 @@ from agent_core.repair.operators.boolean import boolean_logic
 from agent_core.repair.operators.calls import wrong_calls
 from agent_core.repair.operators.compare import comparisons
 from agent_core.repair.operators.constants import initial_values, wrong_constants
+from agent_core.repair.operators.elements import elements
 from agent_core.repair.operators.errors import unknown_names
 from agent_core.repair.operators.insertions import missing_statements
 from agent_core.repair.operators.mutation import mutation
@@ -31,6 +32,7 @@ OPERATORS: tuple[Operator, ...] = (
     boolean_logic,
     wrong_constants,
     initial_values,
+    elements,
     wrong_names,
     wrong_keys,
     wrong_calls,

@@ -70,6 +70,9 @@ def _numbers(region: Region, clues: Clues) -> Iterator[tuple[ast.expr, float]]:
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv | ast.Mod | ast.Mult | ast.Div):
             found = [(node.left, 0.24), (node.right, 0.15)]
         for item, prior in found:
+            for part in (item.body, item.orelse) if isinstance(item, ast.IfExp) else ():
+                if _may_count(part):
+                    yield part, prior
             if item is not None and _may_count(item):
                 yield item, prior
 

@@ -32,6 +32,14 @@ CASES = [
     ("off by one", "def f(n):\n    return list(range(n))\n", "def f(n):\n    return list(range(n + 1))\n"),
     ("off by one", "def f(x):\n    return x[len(x)]\n", "def f(x):\n    return x[len(x) - 1]\n"),
     ("off by one", "def f(x, i):\n    return x[i + 1]\n", "def f(x, i):\n    return x[i]\n"),
+    (
+        "off by one",
+        "def f(a, b):\n    return 2 * (a if b else a)\n",
+        "def f(a, b):\n    return 2 * (a if b else a - 1)\n",
+    ),
+    ("missing element", "def f(n):\n    return n in (11, 12)\n", "def f(n):\n    return n in (11, 12, 13)\n"),
+    ("missing element", "def f(n):\n    return n in [4, 6]\n", "def f(n):\n    return n in [2, 4, 6]\n"),
+    ("extra element", "KINDS = {'a', 'b', 'c'}\n", "KINDS = {'a', 'c'}\n"),
     ("operator", "def f(a, b):\n    return a + b\n", "def f(a, b):\n    return a - b\n"),
     ("operator", "def f(a, b):\n    return a - b\n", "def f(a, b):\n    return b - a\n"),
     ("operator", "def f(a, b):\n    return a + b / 2\n", "def f(a, b):\n    return (a + b) / 2\n"),
@@ -214,6 +222,19 @@ ERRORS = [
 @pytest.mark.parametrize(("error", "wrong", "right"), ERRORS)
 def test_errors_point_to_their_edit(error: tuple[str, str], wrong: str, right: str) -> None:
     assert right in [made for _, made in offers(wrong, Clues(errors=(error,), vocabulary=("append",)))]
+
+
+def test_a_row_that_goes_on_is_likelier_than_a_number_from_nowhere() -> None:
+    """Both can make the one failing test pass; only the first is what was meant."""
+    wrong = 'def f(n):\n    return "th" if n % 100 in (11, 12) else ["th", "st", "nd", "rd"][n % 10 % 4]\n'
+    found = {made: offer.prior for offer, made in reversed(offers(wrong))}
+    assert found[wrong.replace("12)", "12, 13)")] > 3 * found[wrong.replace("% 10 ", "% 20 ")]
+
+
+def test_elements_of_a_row_come_from_what_the_test_mentions() -> None:
+    wrong = 'def f(name):\n    return name.endswith((".py", ".pyi"))\n'
+    made = [text for _, text in offers(wrong, Clues(constants=(".pyx", 3)))]
+    assert wrong.replace('".pyi"', '".pyi", ".pyx"') in made
 
 
 def test_an_expected_exception_is_raised_by_a_guard() -> None:
