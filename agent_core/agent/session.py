@@ -32,7 +32,7 @@ from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.clock import Clock, new_id
 from agent_core.config import Effort
-from agent_core.errors import LooplineError, UsageError
+from agent_core.errors import LimitReached, LooplineError, UsageError
 from agent_core.model.capabilities import ModelBook
 from agent_core.model.port import Model
 from agent_core.telemetry.emitter import Emitter
@@ -281,7 +281,11 @@ class Session:
             turn = self._turn(turn_id, box, options)
             reading_only = parts.toolbox.reading_only(options.mode == "plan")
             with undoing.recording(parts.checkpoints, turn_id), reading_only:
-                outcome = await turn.run()
+                try:
+                    outcome = await turn.run()
+                except LimitReached:
+                    await self._tell_what_stays()
+                    raise
                 await self._look_behind(background)
         except asyncio.CancelledError:
             outcome = ended("cancelled", "cancelled")
@@ -294,6 +298,15 @@ class Session:
             self._queued += box.abandon()
             self._finish(turn_id, outcome, started_ns, options)
         return outcome
+
+    async def _tell_what_stays(self) -> None:
+        """A limit comes between two steps: what was being tried stays in the files, and that is said."""
+        paths = [change.path for change in await self._parts.workspace.net_changes()]
+        if paths:
+            shown = ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
+            words = f"what this turn changed stays as it is, finished or not ({shown})"
+            words += "; /undo in `loopline -c` takes it back"
+            self._parts.observer(Notice(severity="warning", text=words, session_id=self.id))
 
     async def _look_behind(self, begun: int) -> None:
         """What commands in the background did by the end of the turn is its work too; what they do later is not, and

@@ -135,6 +135,23 @@ async def test_cost_is_counted_by_list_price_and_stops_the_turn(tmp_path: Path) 
     assert work.notices[-1].startswith("stopped at the limit of this turn: ")
 
 
+@pytest.mark.parametrize("back", [False, True])
+async def test_what_a_limit_cuts_off_in_mid_try_is_said_to_stay(tmp_path: Path, back: bool) -> None:
+    def edit(n: int, old: str, new: str) -> list[dict[str, Any]]:
+        given = json.dumps({"path": "m.py", "old": old, "new": new})
+        return make.ladder(f"resp_{n}", make.tool_call(f"call_{n}", name="edit", arguments=given))
+
+    sockets = replies(WARM, edit(1, "x = 1", "x = 2"), edit(2, "x = 2", "x = 1" if back else "x = 3"), END)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "m.py").write_text("x = 1\n", encoding="utf-8")
+    async with running(sockets) as service, working(service.base_url, tmp_path, limits=Limits(calls=2)) as work:
+        outcome = await work.session.run_turn("try numbers")
+        assert isinstance(outcome.error, LimitReached)
+        told = [text for text in work.notices if "stays as it is, finished or not (m.py)" in text]
+        assert bool(told) is not back, work.notices
+    assert (tmp_path / "project" / "m.py").read_text(encoding="utf-8") == ("x = 1\n" if back else "x = 3\n")
+
+
 async def test_a_cost_limit_on_a_model_without_a_price_says_so_once(tmp_path: Path) -> None:
     async with (
         running(replies(WARM, END)) as service,
