@@ -72,6 +72,8 @@ class Survey:
     """Tests that pass, where only some were run."""
     near: tuple[str, ...] = ()
     """Passing tests of the files of failing ones, where the suite takes too long to be run for every edit."""
+    paths: tuple[str, ...] = ()
+    """Folders of the project in the import path once its tests were loaded."""
 
     @property
     def failed(self) -> int:
@@ -163,13 +165,14 @@ def trial_script(
     suite_limit_s: float,
     patience_s: float,
     near: Sequence[str],
+    paths: Sequence[str],
     budget_s: float,
     survivors: int,
     all_suites: bool = False,
 ) -> str:
     """Tries `patches` on top of `base`. `sources` are the texts with `base` applied; `cold` need a new import; `known`
     tests may fail in the suite, which is that of `near` tests where any are given; `survivors` is the number of passing
-    patches after which it stops, `patience_s` what a test may sleep at a stretch."""
+    patches after which it stops, `patience_s` what a test may sleep at a stretch. `paths`: as the survey found them."""
     files = sorted({edit.path for patch in patches for edit in patch})
     number = {path: at for at, path in enumerate(files)}
     job = {
@@ -177,7 +180,7 @@ def trial_script(
         "files": files, "crcs": [zlib.crc32(sources[path].encode()) for path in files],
         "base": _base(base),
         "cold": list(cold), "limit_s": limit_s, "suite_limit_s": suite_limit_s, "budget_s": budget_s,
-        "patience_s": patience_s, "near": list(near),
+        "patience_s": patience_s, "near": list(near), "paths": list(paths),
         "survivors": survivors, "max_suites": 4, "all_suites": all_suites,
         "candidates": [
             [[number[edit.path], *_plain(item)] for edit in patch for item in edit.replacements] for patch in patches
@@ -225,7 +228,7 @@ def read_survey(output: str) -> Survey | str:
         facts["s"], facts.get("all_s", 0.0),
         facts.get("usual_s", 0.0), facts.get("slowest_s", 0.0), failures, tuple((words.get("also") or [()])[0]),
         coverage, tuple(facts.get("outside", ())), tuple((words.get("passing") or [()])[0]),
-        tuple((words.get("near") or [()])[0]),
+        tuple((words.get("near") or [()])[0]), tuple(facts.get("paths", ())),
     )  # fmt: skip
 
 

@@ -204,7 +204,7 @@ class Trials:
             known=self.known, sources={path: source.text for path, source in sources.items()},
             base=base, patches=batch, cold=cold,
             limit_s=self._limit_s(), suite_limit_s=round(2 + 4 * survey.slowest_s, 3),
-            patience_s=self._patience_s(), near=survey.near,
+            patience_s=self._patience_s(), near=survey.near, paths=survey.paths,
             budget_s=min(self.limits.trial_s, max(self.search_s - self.seconds, 3.0)),
             survivors=survivors, all_suites=all_suites,
         )  # fmt: skip
@@ -282,7 +282,7 @@ class Trials:
         if not members:
             self.result.fix = base
             return
-        self.survey = replace(survey.part(members), near=self.survey.near)
+        self.survey = replace(survey.part(members), near=self.survey.near, paths=self.survey.paths)
         failing = {failure.test for failure in self.survey.failures}
         self.known = tuple(test for test in self.known if test in failing or test not in goal)
 

@@ -46,7 +46,12 @@ class Tests:
 
     def load(self, args: list[str], ready: Callable[[], None]) -> None:
         """Collects the tests, then calls `ready` while they are loaded. With pytest, the process ends after that: the
-        end of a session costs more than all that is wanted here. It goes on if the tests can't be collected."""
+        end of a session costs more than all that is wanted here. It goes on if the tests can't be collected.
+
+        `JOB["paths"]`: folders that were found to be in the import path once all tests were loaded; some files can only
+        be loaded because others were before."""
+        folders = [os.path.join(self.base, path) for path in JOB.get("paths", ())]
+        sys.path.extend(path for path in folders if path not in sys.path)
         if JOB["runner"] == "unittest":
             self._load_unittest(args)
             ready()

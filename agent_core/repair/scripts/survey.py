@@ -193,6 +193,7 @@ def look(tests: Tests, at_import: set[Line], root: str, started: float, order: c
             "usual_s": usual[len(passed) * 3 // 4 - (len(passed) > 3)],
             "slowest_s": max([plain[name]["s"] for name in passed] or [0]),
             "outside": outside[:5],
+            "paths": [os.path.relpath(path, common.BASE) for path in sys.path if path.startswith(common.BASE + os.sep)],
         },
     )
     for at, failure in enumerate(known[: JOB["max_traced"]]):

@@ -93,6 +93,19 @@ async def test_of_a_slow_suite_only_the_tests_that_matter_run_before_the_end(tmp
     assert [name for name, given, _ in done.calls if name == "checks" and not given] == ["checks"], "whole once"
 
 
+async def test_tests_that_load_only_because_others_did_are_tried_with_what_those_left(tmp_path: Path) -> None:
+    """Where pytest collects the sources too, it is these that bring their folder into the import path."""
+    root = write(
+        tmp_path / "project",
+        tests__test_limits="from limits import clamp\n\n\ndef test_clamp():\n    assert clamp(9, 2, 5) == 5\n",
+    )
+    (root / "src").mkdir()
+    (root / "src" / "limits.py").write_text(LIMITS)
+    (root / "pytest.ini").write_text("[pytest]\naddopts = --doctest-modules\n")
+    done = await played(root)
+    assert done.last.startswith("Fixed: `src/limits.py` line 3"), done.last
+
+
 async def test_a_missing_module_names_the_interpreter_and_the_way_to_another(tmp_path: Path) -> None:
     root = write(
         tmp_path / "project",

@@ -150,7 +150,7 @@ def trial(
         "tests": tests, "test_args": [], "known": tests,
         "sources": {"pkg/mod.py": (root / "pkg" / "mod.py").read_text()},
         "base": (), "patches": patches, "cold": cold or [], "limit_s": 0.3, "suite_limit_s": 0.3, "budget_s": 60.0,
-        "survivors": 99, "all_suites": True, "patience_s": 2.0, "near": (),
+        "survivors": 99, "all_suites": True, "patience_s": 2.0, "near": (), "paths": (),
     }  # fmt: skip
     script = scratch.trial_script(runner, [], **(settings | more))  # type: ignore[arg-type]
     verdicts = scratch.read_trial(run(script, root))
@@ -317,7 +317,7 @@ def test_stale_text_is_noticed(project: Path) -> None:
     patch = change("number - 1", "number + 1")
     script = scratch.trial_script(
         "pytest", [], tests=["t"], test_args=[], known=[], sources={"pkg/mod.py": MODULE}, base=(), patches=[patch],
-        cold=[], limit_s=1, suite_limit_s=1, patience_s=2, near=(), budget_s=5, survivors=1,
+        cold=[], limit_s=1, suite_limit_s=1, patience_s=2, near=(), paths=(), budget_s=5, survivors=1,
     )  # fmt: skip
     (project / "pkg" / "mod.py").write_text(MODULE + "\n# more\n")
     assert scratch.read_trial(run(script, project)) == "pkg/mod.py changed on disk meanwhile"
@@ -414,7 +414,7 @@ def test_parts_of_a_program_do_not_share_names() -> None:
 def bare_text() -> str:
     return scratch.trial_script(
         "pytest", [], tests=[], test_args=[], known=[], sources={}, base=(), patches=[], cold=[], limit_s=1,
-        suite_limit_s=1, patience_s=2, near=(), budget_s=1, survivors=1,
+        suite_limit_s=1, patience_s=2, near=(), paths=(), budget_s=1, survivors=1,
     )  # fmt: skip
 
 
