@@ -33,6 +33,7 @@ from agent_core.telemetry.rollup.suspect import suspect_of
 
 _AGO = re.compile(r"(\d{1,6})([mhdw])\Z")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+MAX_INTEGER = (1 << 63) - 1
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -124,7 +125,10 @@ def write_csv(stream: Iterator[Event], out: BinaryIO) -> int:
 
 
 def write_parquet(stream: Iterator[Event], out: BinaryIO) -> int:
-    """Zstandard-compressed columns. Raises `UsageError` if the package that writes Parquet is not installed."""
+    """Zstandard-compressed columns. Raises `UsageError` if the package that writes Parquet is not installed.
+
+    An integer beyond 64 bits, which cannot be right and is named in `suspect`, becomes the largest that a column holds.
+    """
     try:
         pyarrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
@@ -143,10 +147,14 @@ def write_parquet(stream: Iterator[Event], out: BinaryIO) -> int:
     count = 0
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
         for batch in _batches(stream, 10_000):
-            rows = [row(event) for event in batch]
+            rows = [{name: _of_64_bits(value) for name, value in row(event).items()} for event in batch]
             writer.write_table(pyarrow.Table.from_pylist(rows, schema=schema))
             count += len(rows)
     return count
+
+
+def _of_64_bits(value: Cell) -> Cell:
+    return max(-MAX_INTEGER, min(MAX_INTEGER, value)) if isinstance(value, int) else value
 
 
 WRITERS: dict[str, Callable[[Iterator[Event], BinaryIO], int]] = {

@@ -25,6 +25,9 @@ from agent_core.telemetry.rollup.stages import ms_to_ns
 from agent_core.telemetry.rollup.summary import Summary, Tally, median
 from agent_core.telemetry.rollup.suspect import MAX_MS, suspect_of
 
+_SENT = frozenset(("attempt", "input_items", "bytes_up", "bytes_full"))
+"""Figures of a call that were told when it was sent."""
+
 
 class Rollup:
     """`fold` every event; read `calls`, `turns`, `sessions`, `connections`, `groups` and the methods at any time."""
@@ -207,6 +210,7 @@ class Rollup:
             self.groups.add_call(row, -1)
             row.status = row.ended_ns = row.duration_ms = row.inference_ms = row.error_code = None
             row.suspect = []
+        row.suspect = [*dict.fromkeys([*(name for name in row.suspect if name in _SENT), *suspect_of(event)])]
         if new:
             row.sent_ns = at_ns
         row.attempt_ns, row.attempts = at_ns, row.attempts + 1
@@ -375,7 +379,7 @@ class Rollup:
         """What the event says that cannot be right; it is judged with the times that the call told before."""
         if event.ttft_ms is None and row.ttft_ms is not None:
             event = msgspec.structs.replace(event, ttft_ms=row.ttft_ms, visible_ttft_ms=row.visible_ttft_ms)
-        kept = [name for name in row.suspect if name == "latency_ms"]
+        kept = [name for name in row.suspect if name == "latency_ms" or name in _SENT]
         return [*suspect_of(event), *kept]
 
     def _cost(self, row: CallRow) -> float | None:

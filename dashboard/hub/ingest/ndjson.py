@@ -187,7 +187,7 @@ def _fits(value: object) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT and not _CONTROL.search(value)
     if isinstance(value, int):
-        return 0 <= value <= MAX_COUNT
+        return -MAX_COUNT <= value <= MAX_COUNT
     if isinstance(value, float):
         return -MAX_FLOAT <= value <= MAX_FLOAT
     if isinstance(value, dict):

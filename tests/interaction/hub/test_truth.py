@@ -123,6 +123,35 @@ async def test_negative_figures_of_tools_approvals_and_turns_are_kept_and_marked
     assert '-0.5 ms <b class="suspect">suspect</b>' in page
 
 
+async def test_negative_counts_are_kept_and_marked_wherever_they_were_told(site: Site) -> None:
+    scene = Scene(source="h000001-1-000001", session="sess_1")
+    scene.clock.set_wall(site.clock.wall_ns() - 300 * 10**9)
+    scene.start_session("shop")
+    turn = scene.start_turn()
+    scene.call(sent={"bytes_up": -4_096, "input_items": -1}, input_tokens=100, cached_tokens=0)
+    ids: dict[str, Any] = {"session": scene.session, "turn": turn}
+    scene.emit(ev.ToolStarted(**ids, tool_call="t1", name="edit"))
+    scene.emit(ev.ToolFinished(**ids, tool_call="t1", name="edit", status="ok", duration_ms=5, output_bytes=-1))
+    scene.emit(ev.ServiceCall(response_id="resp_1", stages_ms={"state": 1.0}, new_tokens=-3, reused_tokens=2))
+    scene.emit(ev.TurnFinished(**ids, status="completed", duration_ms=9.0, calls=-1, tools=1, stages_ms={}))
+    await site.hub.accept("local", "ann", batch_of(scene.events))
+    async with site.client(site.secret) as client:
+        found = (await client.get(f"/api/turns/{turn}")).json()
+        assert found["calls"][0]["suspect"] == ["input_items", "bytes_up"]
+        assert found["turn"]["suspect"] == ["input_items", "bytes_up", "output_bytes", "calls"]
+        rows = csv.DictReader(io.StringIO((await client.get("/api/export?format=csv")).text))
+        assert {row["type"]: row["suspect"] for row in rows if row["suspect"]} == {
+            "call.sent": "input_items bytes_up",
+            "tool.finished": "output_bytes",
+            "service.call": "new_tokens",
+            "turn.finished": "calls",
+        }
+    async with site.client(site.secret, **HTML) as client:
+        for path in ("/", f"/turns/{turn}", "/trends", "/reuse", "/errors", "/service"):
+            assert (await client.get(path)).status_code == 200, path
+        assert "call 1: input items, bytes up; edit: output bytes" in (await client.get(f"/turns/{turn}")).text
+
+
 async def test_only_the_sums_of_who_reported_it_are_marked(site: Site) -> None:
     await pushed(site, agent="anna@ci", input_tokens=100, cached_tokens=3_000)
     await pushed(site, 2, agent="bert", input_tokens=100, cached_tokens=50)

@@ -17,7 +17,7 @@ from agent_core.errors import UsageError
 from agent_core.telemetry import events as ev
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.export.columns import columns, row
-from agent_core.telemetry.export.files import export, parse_since
+from agent_core.telemetry.export.files import WRITERS, export, parse_since
 from agent_core.telemetry.journal.layout import journal_dir
 from agent_core.telemetry.journal.reader import read_ndjson
 from agent_core.telemetry.journal.sink import JournalSink
@@ -162,6 +162,24 @@ def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
     assert read.column_names == list(columns())
     kept = [{name: value for name, value in cells.items() if value is not None} for cells in read.to_pylist()]
     assert kept == [row(event) for event in scene.events]
+
+
+@pytest.mark.parametrize("cached", [3_000, -7, (1 << 40) + 1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_suspect_figures_stand_in_every_format_with_their_names(tmp_path: Path, cached: int) -> None:
+    scene = Scene(JournalSink(tmp_path, SOURCE), source=SOURCE, session="one")
+    scene.start_session("label")
+    scene.start_turn()
+    scene.call(input_tokens=100, cached_tokens=cached)
+    scene.finish_turn()
+    for format, writer in WRITERS.items():
+        out = io.BytesIO()
+        assert writer(iter(scene.events), out) == len(scene.events), format
+        if format == "parquet":
+            rows = parquet.read_table(pyarrow.BufferReader(out.getvalue())).to_pylist()
+            told = [(row["cached_tokens"], row["suspect"]) for row in rows if row["type"] == "call.completed"]
+            assert told == [(min(cached, (1 << 63) - 1), "cached_tokens")]  # what a column of 64 bits can hold
+        else:
+            assert str(cached) in out.getvalue().decode() and "cached_tokens" in out.getvalue().decode()
 
 
 def test_an_unreadable_journal_is_a_notice(tmp_path: Path) -> None:
