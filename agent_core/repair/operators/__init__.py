@@ -11,13 +11,12 @@ from agent_core.repair.operators.boolean import boolean_logic
 from agent_core.repair.operators.calls import wrong_calls
 from agent_core.repair.operators.compare import comparisons
 from agent_core.repair.operators.constants import initial_values, wrong_constants
-from agent_core.repair.operators.elements import elements
 from agent_core.repair.operators.errors import unknown_names
 from agent_core.repair.operators.insertions import missing_statements
+from agent_core.repair.operators.missing import elements, missing_operands
 from agent_core.repair.operators.mutation import mutation
 from agent_core.repair.operators.names import wrong_keys, wrong_names
 from agent_core.repair.operators.offbyone import off_by_one
-from agent_core.repair.operators.operands import missing_operands
 from agent_core.repair.operators.ordering import orderings
 from agent_core.repair.operators.returns import missing_else, returns
 from agent_core.repair.operators.structure import structure

@@ -181,6 +181,7 @@ class Rollup:
         if row is None or row.status is not None:
             return
         if not event.stages_ms:
+            row.suspect = suspect_of(event)
             reported.end(self._book, row, event, at_ns)
             reported.count(self._book, self.groups, self.targets, row)
             self._book.forget_old()

@@ -132,7 +132,6 @@ async def test_negative_counts_are_kept_and_marked_wherever_they_were_told(site:
     ids: dict[str, Any] = {"session": scene.session, "turn": turn}
     scene.emit(ev.ToolStarted(**ids, tool_call="t1", name="edit"))
     scene.emit(ev.ToolFinished(**ids, tool_call="t1", name="edit", status="ok", duration_ms=5, output_bytes=-1))
-    scene.emit(ev.ServiceCall(response_id="resp_1", stages_ms={"state": 1.0}, new_tokens=-3, reused_tokens=2))
     scene.emit(ev.TurnFinished(**ids, status="completed", duration_ms=9.0, calls=-1, tools=1, stages_ms={}))
     await site.hub.accept("local", "ann", batch_of(scene.events))
     async with site.client(site.secret) as client:
@@ -143,7 +142,6 @@ async def test_negative_counts_are_kept_and_marked_wherever_they_were_told(site:
         assert {row["type"]: row["suspect"] for row in rows if row["suspect"]} == {
             "call.sent": "input_items bytes_up",
             "tool.finished": "output_bytes",
-            "service.call": "new_tokens",
             "turn.finished": "calls",
         }
     async with site.client(site.secret, **HTML) as client:
