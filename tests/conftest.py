@@ -9,12 +9,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import coverage
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.suite import coverage_floor, isolation, leftovers, parts
+
+if TYPE_CHECKING:
+    from tests.support.system.postgres import PostgresServer
 
 # A measured speed fails no test: how long an example may take is bounded by the test's own time limit.
 settings.register_profile("loopline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -100,3 +104,12 @@ def _own_home() -> Iterator[None]:
     """Each test has homes of its own; what is shared by a module or a session has those of the worker."""
     with isolation.own_home(Path(os.environ["TMPDIR"]).parent / f"t{next(_numbers)}"):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One for all tests of a process; each takes a `database` of its own. Who stops it starts it again."""
+    from tests.support.system.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple, TypeVar
 
@@ -26,13 +26,13 @@ from dashboard.hub.live.rows import error_of, live_row
 from dashboard.hub.metrics import Counters, Since
 from dashboard.hub.people.limits import NewSources
 from dashboard.hub.settings import HubSettings
-from dashboard.hub.sources.owners import Owners
+from dashboard.hub.sources.owners import Owners, names_of
 from dashboard.hub.sources.registry import SLICE, Roster
 from dashboard.hub.sources.state import Changes, Member, kind_of, plausible_us, subject_of
 from dashboard.hub.store.port import Store, StoreError
 from dashboard.hub.store.records import SAMPLE, Claim, EventRow, Expired, Flush, SourceRecord, day_of
 from dashboard.hub.tasks import owned
-from dashboard.hub.writing import Writing
+from dashboard.hub.writing import Moved, Writing
 from dashboard.state.believed import Teller
 from dashboard.state.silence import GONE_S, SILENT_S, silence, silent_words
 
@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 ACK_S = 8.0
 """How long an agent waits for its events to be durable before it is told to come again; less than agents wait."""
 TICK_S = 0.25
+TRIES = 5
+"""How often a batch is folded anew because another hub wrote to its source meanwhile."""
 
 Answer = TypeVar("Answer")
 
@@ -68,7 +70,7 @@ class Hub:
         self._services = services
         self.live = Live()
         self.counters, self.since = Counters(), Since()
-        self.writing = Writing(store, self._count, self._written)
+        self.writing = Writing(store, self._count, self._written, self._moved)
         self.roster = Roster(store, clock, settings, self.writing.cell)
         self.positions: dict[str, int] = {}
         """Last durable event position by day."""
@@ -156,6 +158,13 @@ class Hub:
         """The last durable sequence of a source of this identity, 0 if it is new."""
         return self.writing.durable.get(self.roster.key(team, agent, source), 0)
 
+    async def acked_now(self, team: str, agent: str, source: str) -> int:
+        """As `acked`, whichever hub took it. Raises `StoreError`."""
+        if not self.store.shared:
+            return self.acked(team, agent, source)
+        found = await self.ask(self.store.some_sources, names_of(team, agent, source))
+        return next((record.seq for record in found if (record.team, record.agent) == (team, agent)), 0)
+
     async def accept(self, team: str, agent: str, batch: Batch, after: int | None = None) -> Taken:
         """Take a batch of an identity; what it answers covers the batch and nothing beyond. Raises `Refused`.
 
@@ -163,22 +172,41 @@ class Hub:
         """
         if self.writing.behind:
             raise _refusal(self.writing.last_error)
-        key = self.roster.key(team, agent, batch.source)
-        known = self.roster.sources[key].seq if key in self.roster.sources else 0
-        check_steps(batch, known, after)
-        try:
-            late = await self._fold_in_turn(team, agent, key, batch)
-            await self.writing.until_durable(key, batch.last_seq, ACK_S)
-        except StoreError as error:
-            raise _refusal(error) from error
+
+        async def fold(key: str) -> tuple[int, int]:
+            known = self.roster.sources[key].seq if key in self.roster.sources else 0
+            check_steps(batch, known, after)
+            return await self._fold(self._record(team, agent, key), batch), batch.last_seq
+
+        late = await self._folded(team, agent, batch.source, fold)
         self.counters.batches += 1
         self.counters.passed_over += batch.passed_over
         return Taken(acked=batch.last_seq, late=late)
 
-    async def _fold_in_turn(self, team: str, agent: str, key: str, batch: Batch) -> int:
-        """Batches of one source one after the other. Gives how many events came too late."""
-        async with self._turn_of(key):
-            return await self._fold(self._record(team, agent, key), batch)
+    async def _folded(
+        self, team: str, agent: str, source: str, fold: Callable[[str], Awaitable[tuple[Answer, int]]]
+    ) -> Answer:
+        """Call `fold` with the name that a source has here while nobody else folds it, and wait until the sequence that
+        it gives is durable; again, if another hub wrote to the source meanwhile. Raises `Refused`."""
+        try:
+            for _ in range(TRIES):
+                key = self.roster.key(team, agent, source)
+                try:
+                    async with self._turn_of(key):
+                        reached = await self.roster.renew(key)
+                        if reached is not None:
+                            self.writing.durable[key] = reached
+                        if self.roster.key(team, agent, source) != key:
+                            continue
+                        moves = self.writing.moves[key]
+                        answer, last = await fold(key)
+                    await self.writing.until_durable(key, last, ACK_S, moves)
+                except Moved:
+                    continue
+                return answer
+            raise Moved("other hubs write to this source")
+        except StoreError as error:
+            raise _refusal(error) from error
 
     @contextlib.asynccontextmanager
     async def _turn_of(self, key: str) -> AsyncIterator[None]:
@@ -207,27 +235,25 @@ class Hub:
         """
         if self.writing.behind:
             raise _refusal(self.writing.last_error)
-        key = self.roster.key(team, agent, source)
-        try:
-            async with self._turn_of(key):
-                record = self._record(team, agent, key)
-                member = await self.roster.member(record)
-                day = day_of(self.now_us())
-                known = await self._owners.known(team, asked)
-                fresh, claims = await self._owners.fresh(record, keys, day)
-                made = make(member, fresh, known)
-                numbered = [
-                    msgspec.structs.replace(event, source=key, seq=record.seq + number)
-                    for number, event in enumerate(made, 1)
-                ]
-                await self._fold_new(member, numbered, record.seq + len(made), claims, day)
-                last = record.seq
-            await self.writing.until_durable(key, last, ACK_S)
-        except StoreError as error:
-            raise _refusal(error) from error
+
+        async def fold(key: str) -> tuple[int, int]:
+            record = self._record(team, agent, key)
+            member = await self.roster.member(record)
+            day = day_of(self.now_us())
+            known = await self._owners.known(team, asked)
+            fresh, claims = await self._owners.fresh(record, keys, day)
+            made = make(member, fresh, known)
+            numbered = [
+                msgspec.structs.replace(event, source=key, seq=record.seq + number)
+                for number, event in enumerate(made, 1)
+            ]
+            await self._fold_new(member, numbered, record.seq + len(made), claims, day)
+            return len(fresh), record.seq
+
+        fresh = await self._folded(team, agent, source, fold)
         self.counters.batches += 1
-        self.counters.repeated += len(keys) - len(fresh)
-        return len(fresh)
+        self.counters.repeated += len(keys) - fresh
+        return fresh
 
     def _record(self, team: str, agent: str, key: str) -> SourceRecord:
         record = self.roster.sources.get(key)
@@ -286,7 +312,7 @@ class Hub:
         record.events += len(rows)
         record.first_day = min([*days, record.first_day or "9999"])
         record.last_day = max([*days, record.last_day])
-        self.writing.add(msgspec.structs.replace(record), rows, changes)
+        self.writing.add(record, rows, changes)
         self.counters.events += len(rows)
         self.counters.unfit += member.unfit - unfit
         self._tell(member, changes)
@@ -311,8 +337,16 @@ class Hub:
             [msgspec.json.encode(error) for error in errors],
         )
 
-    def _written(self, positions: dict[str, int]) -> None:
+    def _written(self, flush: Flush, positions: dict[str, int]) -> None:
         self.positions.update(positions)
+
+    def _moved(self, sources: set[str], claims: list[Claim]) -> None:
+        """What was folded of these sources is void: another hub is ahead."""
+        self._owners.forget(claims)
+        for source in sources:
+            member = self.roster.drop(source)
+            if member is not None:
+                self.live.mark(member.source.team, set(member.state.running), [], [])
 
     async def _tick(self) -> None:
         """Close a tick of changes four times a second, and once a second sample the rates."""
@@ -345,7 +379,7 @@ class Hub:
             if silent_s is not None and silent_s >= GONE_S and listened:
                 member.give_up(now_us)
                 changes = member.take(now_us * 1000)
-                self.writing.add(msgspec.structs.replace(member.source), [], changes)
+                self.writing.add(member.source, [], changes)
                 self._tell(member, changes)
 
     def _sample(self, now_s: int) -> None:

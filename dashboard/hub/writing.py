@@ -9,12 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
+
 from dashboard.hub.sources.state import Changes
 from dashboard.hub.store.port import Store, StoreError
-from dashboard.hub.store.records import Cell, CellKey, EventRow, Flush, SourceRecord
+from dashboard.hub.store.records import Cell, CellKey, Claim, EventRow, Flush, SourceRecord
 from dashboard.hub.tasks import owned
 
 log = logging.getLogger(__name__)
@@ -26,14 +29,26 @@ MAX_WAITING_EVENTS = 30_000
 MAX_WAITING_BYTES = 32 << 20
 
 
+class Moved(StoreError):
+    """Another hub wrote to the source meanwhile: what was folded here is void; read the source anew and fold again."""
+
+    code = "store_busy"
+
+
 class Writing:
     """`add` what a slice of events gave, `until_durable` before acknowledging it."""
 
     def __init__(
-        self, store: Store, on_taken: Callable[[Flush], None], on_written: Callable[[dict[str, int]], None]
+        self,
+        store: Store,
+        on_taken: Callable[[Flush], None],
+        on_written: Callable[[Flush, dict[str, int]], None],
+        on_moved: Callable[[set[str], list[Claim]], None] = lambda sources, claims: None,
     ) -> None:
-        """`on_taken` is called with each unit once, before it is written; `on_written` with the positions reached."""
-        self._store, self._on_taken, self._on_written = store, on_taken, on_written
+        """`on_taken` is called with each unit once, before it is written (of a shared store: with what was written);
+        `on_written` with the unit and the positions reached; `on_moved` with the sources that another hub wrote
+        meanwhile, and the claims that are void with them."""
+        self._store, self._on_taken, self._on_written, self._on_moved = store, on_taken, on_written, on_moved
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="hub-writer")
         self._pending = Flush()
         self._failed: Flush | None = None
@@ -42,6 +57,8 @@ class Writing:
         self._task: asyncio.Task[None] | None = None
         self.durable: dict[str, int] = {}
         """Last durable sequence by source."""
+        self.moves: Counter[str] = Counter()
+        """How often something of a source was void."""
         self.waiting_events = 0
         self.waiting_bytes = 0
         self.written = 0
@@ -77,11 +94,13 @@ class Writing:
         return self._pending.cells.setdefault(key, Cell())
 
     def add(self, source: SourceRecord, rows: list[EventRow], changes: Changes) -> None:
-        """Put the outcome of some events of `source` into the next unit, with the sequence they reach."""
+        """Put the outcome of some events of `source` into the next unit, with the sequence they reach, and stamp it."""
         pending = self._pending
         pending.events += rows
         pending.findings += changes.findings
-        pending.sources[source.source] = source
+        pending.bases.setdefault(source.source, source.stamp)
+        source.stamp = pending.stamp
+        pending.sources[source.source] = msgspec.structs.replace(source)
         for claim in changes.claims:
             pending.claims.setdefault((claim.team, claim.name), claim)
         for turn in changes.turns.values():
@@ -90,12 +109,16 @@ class Writing:
         self.waiting_bytes += sum(len(row.body) for row in rows)
         self._wake.set()
 
-    async def until_durable(self, source: str, seq: int, timeout_s: float) -> None:
+    async def until_durable(self, source: str, seq: int, timeout_s: float, moves: int | None = None) -> None:
         """Wait until `seq` of `source` is durable. Raises `StoreError` as soon as an attempt fails, or after
-        `timeout_s` seconds."""
+        `timeout_s` seconds; `Moved` if what `moves` (of the source) was is not so any more."""
         try:
             async with asyncio.timeout(timeout_s):
-                while self.durable.get(source, 0) < seq:
+                while True:
+                    if moves is not None and self.moves[source] != moves:
+                        raise Moved("another hub wrote to this source")
+                    if self.durable.get(source, 0) >= seq:
+                        return
                     error = await asyncio.shield(self._attempt)
                     if error is not None and self.durable.get(source, 0) < seq:
                         raise error
@@ -128,7 +151,8 @@ class Writing:
         flush = self._failed
         if flush is None:
             flush, self._pending = self._pending, Flush()
-            self._on_taken(flush)
+            if not self._store.shared:
+                self._on_taken(flush)
         self._failed = flush
         error: StoreError | None = None
         try:
@@ -144,11 +168,35 @@ class Writing:
             self.waiting_events -= len(flush.events)
             self.waiting_bytes -= sum(len(row.body) for row in flush.events)
             for source in flush.sources.values():
-                self.durable[source.source] = source.seq
+                if source.source not in flush.moved:
+                    self.durable[source.source] = source.seq
             if self.last_error is not None:
                 log.warning("the hub can write again")
-            self._on_written(positions)
+            if flush.moved:
+                self._void(flush)
+            if self._store.shared:
+                self._on_taken(flush)
+            self._on_written(flush, positions)
         self.last_error = error
         attempt, self._attempt = self._attempt, asyncio.get_running_loop().create_future()
         attempt.set_result(error)
         return error
+
+    def _void(self, flush: Flush) -> None:
+        """Forget what was folded of sources that moved: in this unit, and in the one that is gathered."""
+        moved, pending = flush.moved, self._pending
+        claims = [claim for unit in (flush, pending) for claim in unit.claims.values() if claim.source in moved]
+        void = [row for row in pending.events if row.source in moved]
+        self.waiting_events -= len(void)
+        self.waiting_bytes -= sum(len(row.body) for row in void)
+        for unit in (flush, pending):
+            unit.events = [row for row in unit.events if row.source not in moved]
+            unit.findings = [one for one in unit.findings if one.source not in moved]
+            unit.turns = {key: one for key, one in unit.turns.items() if one.source not in moved}
+            unit.cells = {key: cell for key, cell in unit.cells.items() if key.source not in moved}
+            unit.claims = {key: one for key, one in unit.claims.items() if one.source not in moved}
+            for source in moved:
+                unit.sources.pop(source, None)
+                unit.bases.pop(source, None)
+        self.moves.update(moved)
+        self._on_moved(set(moved), claims)

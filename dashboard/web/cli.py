@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-Store = Annotated[str | None, typer.Option(metavar="URL", help="Where the hub keeps what it is sent.")]
+_KEPT = "Where the hub keeps what it is sent: a folder, or postgresql://user:password@host:port/name (or PGPASSWORD)."
+Store = Annotated[str | None, typer.Option(metavar="URL", help=_KEPT)]
 _OPTIONS = {"help_option_names": ["-h", "--help"]}
 
 

@@ -14,8 +14,8 @@ from agent_core.telemetry.log_lines import handler_to_stderr
 from agent_core.telemetry.screen import put, say
 from agent_core.variables import variables
 from dashboard.hub.people import auth
-from dashboard.hub.store.port import store_folder
-from dashboard.hub.store.sqlite_people import SqlitePeople
+from dashboard.hub.store.opening import open_people
+from dashboard.hub.store.port import People
 from dashboard.state import format as fmt
 from dashboard.web.launch import Running, WebOptions, serve_until_signal
 
@@ -38,8 +38,8 @@ def web_command(
     _log_to_stderr()
     state = state_dir(variables())
     options = WebOptions(
-        host=host, port=port, public_url=public_url, folder=store_folder(store, state), state_dir=state,
-        ready_file=ready_file, version=__version__,
+        host=host, port=port, public_url=public_url, store=store, state_dir=state, ready_file=ready_file,
+        version=__version__,
     )  # fmt: skip
 
     def announce(running: Running) -> None:
@@ -91,8 +91,8 @@ def token_revoke(name: str, *, store: str | None = None) -> int:
     return 0
 
 
-def _people(store: str | None) -> SqlitePeople:
-    return SqlitePeople(store_folder(store, state_dir(variables())))
+def _people(store: str | None) -> People:
+    return open_people(store, state_dir(variables()))
 
 
 def _log_to_stderr() -> None:

@@ -1,4 +1,5 @@
-"""Feeds this machine's journals to the hub, as if an agent pushed them: live, without a token, without set-up."""
+"""What a hub follows: this machine's journals, as if an agent pushed them, live, without a token, without set-up; and
+the settings, where other hubs use its store."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from dashboard.feed import JournalFollower
 from dashboard.hub.core import Hub
 from dashboard.hub.ingest.ndjson import Batch, Refused, problem_of
 from dashboard.hub.people.auth import LOCAL_TEAM
+from dashboard.hub.settings import read_settings
 from dashboard.hub.sources.owners import MARK
 from dashboard.hub.store.port import People, StoreError
 from dashboard.hub.store.records import DAY_US, day_of
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 
 AGENT = "this machine"
 RETRY_S = 2.0
+LOOK_S = 0.5
 _FINISHED = "local.finished"
 
 
@@ -51,6 +54,22 @@ async def follow_journals(hub: Hub, people: People, state_dir: Path) -> None:
             for notice in follower.notices[told:]:
                 log.warning("a journal is left out: %s", notice)
             told = len(follower.notices)
+
+
+async def follow_settings(hub: Hub, people: People) -> None:
+    """Apply what another hub on this store was set to. Runs until it is cancelled."""
+    seen = people.version()
+    while True:
+        await hub.clock.sleep(LOOK_S)
+        if (version := people.version()) == seen:
+            continue
+        try:
+            settings = read_settings(await hub.ask(people.value, "settings"))
+        except StoreError:
+            continue
+        seen = version
+        if settings != hub.settings:
+            hub.apply_settings(settings)
 
 
 async def _take(hub: Hub, batch: Batch) -> None:

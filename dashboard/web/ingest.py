@@ -33,7 +33,7 @@ async def acked(request: Request, identity: IngestApi) -> Response:
     """How far a source is (`?source=`), and what this hub takes."""
     parts = parts_of(request)
     source = request.query_params.get("source", "")
-    seq = parts.hub.acked(team_of(identity), identity.name, source) if source else 0
+    seq = await parts.hub.acked_now(team_of(identity), identity.name, source) if source else 0
     limits = {"events": MAX_EVENTS, "bytes": MAX_BODY_BYTES}
     return json_reply({"acked": seq, "schema": SCHEMA_VERSION, "content": False, "limits": limits})
 

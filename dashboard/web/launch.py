@@ -18,12 +18,11 @@ from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth, Launch, new_launch, services_of
 from dashboard.hub.reporting import Reporting
 from dashboard.hub.settings import read_settings
-from dashboard.hub.store.sqlite_people import SqlitePeople
-from dashboard.hub.store.sqlite_store import SqliteStore
+from dashboard.hub.store.opening import open_people, open_store
 from dashboard.hub.tasks import owned
 from dashboard.web.app import build_app
 from dashboard.web.assets import Assets
-from dashboard.web.follow import follow_journals
+from dashboard.web.follow import follow_journals, follow_settings
 from dashboard.web.origin import is_loopback, site_of
 from dashboard.web.pages.common import environment
 from dashboard.web.parts import Parts
@@ -32,13 +31,13 @@ from dashboard.web.server import Server, listen
 
 @dataclass(frozen=True)
 class WebOptions:
-    """`host` and `port` to listen on (0: any free port); `folder` of the store; `state_dir` whose journals are followed
-    on a loopback address; `ready_file` None: none is written."""
+    """`host` and `port` to listen on (0: any free port); `store` as in `--store`; `state_dir` whose journals are
+    followed on a loopback address; `ready_file` None: none is written."""
 
     host: str
     port: int
     public_url: str | None
-    folder: Path
+    store: str | None
     state_dir: Path
     ready_file: Path | None = None
     version: str = ""
@@ -59,7 +58,7 @@ class Running:
 async def running_web(options: WebOptions) -> AsyncIterator[Running]:
     """Serves within. Raises ConfigError for options that can't be, StateError or StoreError for a store that can't."""
     local = is_loopback(options.host)
-    people = SqlitePeople(options.folder)
+    people = open_people(options.store, options.state_dir)
     try:
         if not local and not any(token.revoked_us is None for token in people.tokens()):
             raise ConfigError(
@@ -70,7 +69,7 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             listener = listen(options.host, options.port)
             stack.callback(listener.close)
             site = site_of(options.host, listener.getsockname()[1], options.public_url)
-            store = SqliteStore(options.folder)
+            store = open_store(options.store, options.state_dir)
             stack.callback(store.close)
             hub = Hub(store, options.clock, read_settings(people.value("settings")), lambda: services_of(people))
             launch, assets = new_launch(), Assets()
@@ -83,6 +82,9 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             parts.abort = server.abort
             await hub.start()
             stack.push_async_callback(hub.stop)
+            if store.shared:
+                settings = owned(follow_settings(hub, people), "follow-settings")
+                stack.push_async_callback(_cancelled, settings)
             if local:
                 following = owned(follow_journals(hub, people, options.state_dir), "follow")
                 stack.push_async_callback(_cancelled, following)

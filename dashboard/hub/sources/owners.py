@@ -32,6 +32,11 @@ def source_key(sources: Mapping[str, SourceRecord], team: str, agent: str, sourc
     return f"{source}{MARK}{team}/{agent}"
 
 
+def names_of(team: str, agent: str, source: str) -> list[str]:
+    """The names that a source of this identity can have."""
+    return [source, f"{source}{MARK}{team}/{agent}"]
+
+
 class Owners:
     """Sessions and turns by their owners. `asked` looks into the store."""
 
@@ -51,7 +56,7 @@ class Owners:
             owner = self._recent.get((team, name)) or stored.get(name)
             if owner is None:
                 owner = agent
-                claims.append(Claim(team=team, name=name, agent=agent, day=day))
+                claims.append(Claim(team=team, name=name, agent=agent, day=day, source=record.source))
             self._remember(team, name, owner)
             names[name] = name if owner == agent else f"{name}{MARK}{agent}"
         return [_under(event, record.source, names) for event in events], claims
@@ -62,13 +67,23 @@ class Owners:
         fresh = set(keys) - await self.known(team, keys)
         for key in fresh:
             self._remember(team, key, record.agent)
-        return fresh, [Claim(team=team, name=key, agent=record.agent, day=day) for key in keys if key in fresh]
+        claims = [
+            Claim(team=team, name=key, agent=record.agent, day=day, source=record.source)
+            for key in keys
+            if key in fresh
+        ]
+        return fresh, claims
 
     async def known(self, team: str, names: Sequence[str]) -> set[str]:
         """Those of some names that somebody of the team brought before. Raises `StoreError`."""
         unknown = [name for name in names if (team, name) not in self._recent]
         stored = await self._asked(team, unknown) if unknown else {}
         return (set(names) - set(unknown)) | set(stored)
+
+    def forget(self, claims: Iterable[Claim]) -> None:
+        """These were not written."""
+        for claim in claims:
+            self._recent.pop((claim.team, claim.name), None)
 
     def _remember(self, team: str, name: str, owner: str) -> None:
         self._recent[team, name] = owner

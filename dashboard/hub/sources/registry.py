@@ -38,6 +38,8 @@ class Roster:
         self._store, self._clock, self._cell = store, clock, cell
         self._prices, self._targets = settings.price_table(), settings.folding_targets()
         self.sources: dict[str, SourceRecord] = {}
+        self._stale: set[str] = set()
+        """Sources that another hub wrote since they were read."""
         self._members: OrderedDict[str, Member] = OrderedDict()
         """The least recently used first."""
         self._names: dict[tuple[str, str], Names] = {}
@@ -77,6 +79,25 @@ class Roster:
             self._members[record.source] = member
         self._members.move_to_end(record.source)
         return member
+
+    def drop(self, source: str) -> Member | None:
+        """Another hub wrote to it: forget what is in memory, and read it anew before it is used. Gives what was."""
+        self._stale.add(source)
+        return self._members.pop(source, None)
+
+    async def renew(self, source: str) -> int | None:
+        """Read a source that is not known here as it is; gives its last durable sequence, None if nothing was read.
+        Raises `StoreError`."""
+        if not self._store.shared or (source in self.sources and source not in self._stale):
+            return None
+        found = await self.ask(self._store.some_sources, [source])
+        self._members.pop(source, None)
+        self._stale.discard(source)
+        if not found:
+            self.sources.pop(source, None)
+            return 0
+        self.sources[source] = found[0]
+        return found[0].seq
 
     def end(self, source: str) -> None:
         """A source's process is gone: what it left open counts as lost."""

@@ -262,7 +262,7 @@ class Member:
     def _cell(self, ended_ns: int | None, dims: Dims) -> Cell:
         at_us = self._when(ended_ns or 0)
         bounded = self._names.bounded(day_of(at_us), dims)
-        return self._minute(CellKey(60, at_us // 60_000_000 * 60, self.source.team, bounded))
+        return self._minute(CellKey(60, at_us // 60_000_000 * 60, self.source.team, bounded, self.source.source))
 
     def _when(self, at_ns: int) -> int:
         return plausible_us(at_ns // 1000, self._at_us)

@@ -1,5 +1,7 @@
 """The ports of the hub's store: what it must do, whatever keeps the bytes.
 
+Their contract is `tests/unit/dashboard/hub/test_store_contract.py`, which runs on every store.
+
 Methods block. The hub calls `write` and `expire` from one thread and asks from several. An implementation raises
 `StoreError` and nothing else of its own.
 """
@@ -7,11 +9,9 @@ Methods block. The hub calls `write` and `expire` from one thread and asks from 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
-from agent_core.errors import ConfigError, LooplineError, Retry
+from agent_core.errors import LooplineError, Retry
 from dashboard.hub.store.records import (
     AuditRecord,
     Cell,
@@ -43,6 +43,9 @@ class StoreError(LooplineError):
 class Store(Protocol):
     """What agents sent, and the roll-ups made of it."""
 
+    shared: bool
+    """Whether other hubs write to it as well."""
+
     notices: list[str]
     """What a person is to know of damage that was found: one line each, with the file's name."""
 
@@ -50,11 +53,15 @@ class Store(Protocol):
         """Make one unit durable; gives the last event position of the days it touched.
 
         Events known by (source, seq), turns and findings known by their ids are kept once; cells are added exactly
-        once, together with `flush.sources`. After an error the same unit may be written again.
+        once, together with `flush.sources`. After an error the same unit may be written again. Of a shared store see
+        `Flush.bases` and `Flush.moved`.
         """
 
     def sources(self) -> list[SourceRecord]:
         """All sources, as last written."""
+
+    def some_sources(self, names: Sequence[str]) -> list[SourceRecord]:
+        """Those of these names, as last written."""
 
     def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
         """The identities that own these sessions and turns of a team, as far as they are owned."""
@@ -152,18 +159,3 @@ class People(Protocol):
         """Newest first."""
 
     def close(self) -> None: ...
-
-
-def store_folder(url: str | None, state_dir: Path) -> Path:
-    """The folder of a `--store` value: `sqlite:///FOLDER` or a plain path; None = `<state dir>/hub`.
-
-    Raises ConfigError for other kinds of store.
-    """
-    if url is None:
-        return state_dir / "hub"
-    parts = urlsplit(url)
-    if parts.scheme == "sqlite" and not parts.netloc and parts.path not in ("", "/"):
-        return Path(unquote(parts.path))
-    if "://" in url or not url.strip():
-        raise ConfigError("--store", "", "a folder, or sqlite:///FOLDER", got=parts.scheme or "nothing")
-    return Path(url)

@@ -6,6 +6,7 @@ means all teams; who may ask that is decided before the store is reached.
 
 from __future__ import annotations
 
+import secrets
 from datetime import date
 from typing import Literal
 
@@ -115,21 +116,25 @@ class Cell(msgspec.Struct):
 
 
 class CellKey(msgspec.Struct, frozen=True):
-    """`bucket` is the start in seconds since the epoch, a multiple of `level`."""
+    """`bucket` is the start in seconds since the epoch, a multiple of `level`. `source`: whose events it was made of,
+    while it is on its way into the store; rows have none."""
 
     level: Level
     bucket: int
     team: str
     dims: Dims
+    source: str = ""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
-    """The id of a session or a turn belongs to an identity of its team. `day`: when that was; it ends with the day."""
+    """The id of a session or a turn belongs to an identity of its team. `day`: when that was; it ends with the day.
+    `source`: with whose events it came."""
 
     team: str
     name: str
     agent: str
     day: str
+    source: str = ""
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):
@@ -147,11 +152,17 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     last_day: str = ""
     seen_us: int = 0
     """When the hub last took events of it."""
+    stamp: int = 0
+    """`Flush.stamp` of the unit that it was last put into, 0 for none."""
 
     @property
     def reported(self) -> bool:
         """Another agent's exporter: what it tells comes in any order, and may lack an end."""
         return self.source.startswith((EXPORTER, IMPORTED))
+
+
+def _new_stamp() -> int:
+    return secrets.randbits(62) + 1
 
 
 class Flush(msgspec.Struct):
@@ -165,6 +176,13 @@ class Flush(msgspec.Struct):
     sources: dict[str, SourceRecord] = msgspec.field(default_factory=dict)
     claims: dict[tuple[str, str], Claim] = msgspec.field(default_factory=dict)
     """By team and id; who claimed it first keeps it."""
+    stamp: int = msgspec.field(default_factory=_new_stamp)
+    """Of this unit, drawn at random."""
+    bases: dict[str, int] = msgspec.field(default_factory=dict)
+    """The stamp that each source had before this unit. A store that several hubs write leaves out what is of a source
+    whose stamp is another by now."""
+    moved: set[str] = msgspec.field(default_factory=set)
+    """Set by the store: the sources that were left out."""
 
     def __bool__(self) -> bool:
         return bool(self.events or self.turns or self.findings or self.cells or self.sources)

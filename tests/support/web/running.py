@@ -55,7 +55,13 @@ class Site:
 async def running_site(folder: Path, **options: Any) -> AsyncIterator[Site]:
     """In this process, on a free loopback port unless `options` say else."""
     clock = options.pop("clock", None) or SystemClock()
-    told = {"host": "127.0.0.1", "port": 0, "public_url": None, "folder": folder / "hub", "state_dir": folder / "state"}
+    told = {
+        "host": "127.0.0.1",
+        "port": 0,
+        "public_url": None,
+        "store": str(folder / "hub"),
+        "state_dir": folder / "state",
+    }
     async with running_web(WebOptions(**{**told, **options}, clock=clock)) as running:
         yield Site(running, clock)
 

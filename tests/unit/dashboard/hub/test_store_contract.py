@@ -1,4 +1,4 @@
-"""What every store must do, on the one that exists: real SQLite files."""
+"""What every store must do, on real SQLite files and on a real PostgreSQL. A test that takes `files` is of files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from agent_core.errors import StateError
 from agent_core.telemetry.rollup.figures import Figures
 from agent_core.telemetry.rollup.rows import CallRow
+from dashboard.hub.store.opening import open_store
 from dashboard.hub.store.port import Store, StoreError
 from dashboard.hub.store.records import (
     CONTEXT,
@@ -20,6 +21,7 @@ from dashboard.hub.store.records import (
     SAMPLE,
     Cell,
     CellKey,
+    Claim,
     Dims,
     EventRow,
     FindingQuery,
@@ -32,6 +34,7 @@ from dashboard.hub.store.records import (
 )
 from dashboard.hub.store.sqlite_files import open_writable
 from dashboard.hub.store.sqlite_store import SqliteStore
+from tests.support.system.postgres import PostgresServer
 
 DAY_US = 86_400_000_000
 NOON_US = 20_000 * DAY_US + DAY_US // 2
@@ -43,8 +46,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "hub"
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Of a store that holds nothing yet."""
+    if request.param == "sqlite":
+        return str(folder)
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.database()
+
+
 @pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
+def store(address: str, folder: Path) -> Iterator[Store]:
+    opened = open_store(address, folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def files(folder: Path) -> Iterator[SqliteStore]:
     opened = SqliteStore(folder)
     yield opened
     opened.close()
@@ -177,13 +196,13 @@ def test_findings_are_kept_once_newest_first(store: Store) -> None:
     assert [one.seq for one in store.findings(msgspec.structs.replace(query, code="x"))] == [2]
 
 
-def test_cells_add_up_across_units_and_openings(folder: Path) -> None:
+def test_cells_add_up_across_units_and_openings(address: str, folder: Path) -> None:
     for _ in range(3):
-        store = SqliteStore(folder)
+        store = open_store(address, folder)
         store.write(unit(cells={key(): cell(2)}))
         store.write(unit(cells={key(): cell(1, ttft_ms=500.0)}))
         store.close()
-    store = SqliteStore(folder)
+    store = open_store(address, folder)
     [(bucket, dims, found)] = store.cells(60, 0, 1 << 40, "blue")
     assert (bucket, dims) == (key().bucket, DIMS)
     assert found.figures.calls == 9
@@ -200,31 +219,31 @@ def test_sums_beyond_64_bits_do_not_stop_the_store(store: Store) -> None:
     assert store.cells(60, 0, 1 << 40, None)[0][2].figures.cost_nano == (1 << 63) - 1
 
 
-def test_a_unit_that_failed_half_way_counts_once_when_it_is_written_again(store: Store, folder: Path) -> None:
+def test_a_unit_that_failed_half_way_counts_once_when_it_is_written_again(files: SqliteStore, folder: Path) -> None:
     other = open_writable(folder / "rollups.db", ())
     other.execute("BEGIN IMMEDIATE")
     flush = unit(event(1), cells={key(): cell()})
-    store._db.execute("PRAGMA busy_timeout = 50")  # type: ignore[attr-defined]
+    files._db.execute("PRAGMA busy_timeout = 50")
     with pytest.raises(StoreError) as caught:
-        store.write(flush)
+        files.write(flush)
     assert caught.value.code == "store_busy"
-    assert store.sources() == []
+    assert files.sources() == []
     other.execute("ROLLBACK")
     other.close()
-    store.write(flush)
-    assert calls(store) == 1
-    assert list(store.events_between(0, 1 << 60, None)) == [b'{"seq":1}']
-    assert [source.seq for source in store.sources()] == [1]
+    files.write(flush)
+    assert calls(files) == 1
+    assert list(files.events_between(0, 1 << 60, None)) == [b'{"seq":1}']
+    assert [source.seq for source in files.sources()] == [1]
 
 
-def test_retention_frees_disk_keeps_rollups_and_leaves_no_orphans(store: Store, folder: Path) -> None:
+def test_retention_frees_disk_keeps_rollups_and_leaves_no_orphans(files: SqliteStore, folder: Path) -> None:
     for back in range(5):
         at_us = NOON_US - back * DAY_US
         rows = [event(seq, source=f"s{back}", at_us=at_us, body=b"x" * 500) for seq in range(1, 2001)]
-        store.write(unit(*rows, cells={key(at_us=at_us): cell()}))
-    before, files = store.disk_bytes(), len(list((folder / "days").iterdir()))
+        files.write(unit(*rows, cells={key(at_us=at_us): cell()}))
+    before, count = files.disk_bytes(), len(list((folder / "days").iterdir()))
     now_s = NOON_US // 1_000_000
-    done = store.expire(
+    done = files.expire(
         raw_before=day_of(NOON_US - DAY_US),
         cells_before={60: now_s - 2 * 86_400, 3600: 0, 86_400: 0},
         samples_before_us=0,
@@ -232,14 +251,14 @@ def test_retention_frees_disk_keeps_rollups_and_leaves_no_orphans(store: Store, 
         budget_s=30.0,
     )
     assert (done.files, done.backlog) == (3, False)
-    assert store.days() == [day_of(NOON_US - DAY_US), day_of(NOON_US)]
+    assert files.days() == [day_of(NOON_US - DAY_US), day_of(NOON_US)]
     assert done.bytes_freed > 0.4 * before
-    assert store.disk_bytes() < 0.6 * before
-    assert len(list((folder / "days").iterdir())) <= files - 3
-    assert {path.name[:10] for path in (folder / "days").iterdir()} == set(store.days())
-    assert calls(store, level=86_400) == 5
-    assert calls(store, level=60) == 3
-    store.write(unit(event(1, source="new")))
+    assert files.disk_bytes() < 0.6 * before
+    assert len(list((folder / "days").iterdir())) <= count - 3
+    assert {path.name[:10] for path in (folder / "days").iterdir()} == set(files.days())
+    assert calls(files, level=86_400) == 5
+    assert calls(files, level=60) == 3
+    files.write(unit(event(1, source="new")))
 
 
 def test_retention_deletes_old_samples_and_forgotten_sources(store: Store) -> None:
@@ -269,16 +288,64 @@ def test_retention_stops_when_its_time_is_up_and_goes_on_later(store: Store) -> 
     assert store.days() == [day_of(NOON_US)]
 
 
-def test_a_second_hub_is_kept_out_of_the_folder(store: Store, folder: Path) -> None:
+def test_retention_drops_whole_days_and_keeps_rollups(store: Store) -> None:
+    for back in range(5):
+        at_us = NOON_US - back * DAY_US
+        rows = [event(seq, source=f"s{back}", at_us=at_us) for seq in range(1, 20)]
+        store.write(
+            unit(
+                *rows,
+                cells={key(at_us=at_us): cell()},
+                turns={("blue", f"t{back}"): turn(f"t{back}", started_us=at_us)},
+            )
+        )
+    before = store.disk_bytes()
+    now_s = NOON_US // 1_000_000
+    done = store.expire(
+        raw_before=day_of(NOON_US - DAY_US),
+        cells_before={60: now_s - 2 * 86_400, 3600: 0, 86_400: 0},
+        samples_before_us=0,
+        seen_before_us=0,
+        budget_s=30.0,
+    )
+    assert (done.files, done.backlog) == (3, False)
+    assert 0 < store.disk_bytes() < before
+    assert store.days() == [day_of(NOON_US - DAY_US), day_of(NOON_US)]
+    assert len(list(store.events_between(0, 1 << 60, None))) == 38
+    assert store.turn("t4", None) is None
+    assert [one.turn for one in store.turns(TurnQuery(team=None, since_us=0, until_us=1 << 60))] == ["t0", "t1"]
+    assert calls(store, level=86_400) == 5
+    assert calls(store, level=60) == 3
+    store.write(unit(event(1, source="new", at_us=NOON_US - 4 * DAY_US)))
+    assert store.days()[0] == day_of(NOON_US - 4 * DAY_US)
+
+
+def test_hostile_names_are_kept_and_found_again(store: Store) -> None:
+    for name in ("nul\0byte", "'; DROP TABLE event; --", "%s %(x)s {}", "\u202e"):
+        held = turn(name)
+        store.write(unit(event(1, source="quote'"), turns={("blue", name): held}))
+        assert store.turn(name, "blue") is not None, name
+
+
+def test_who_claimed_a_name_first_keeps_it(store: Store) -> None:
+    for agent in ("ann", "eve"):
+        store.write(unit(event(1), claims={("blue", "t"): Claim(team="blue", name="t", agent=agent, day="2026-01-01")}))
+    assert store.owners("blue", ["t", "u"]) == {"t": "ann"}
+    assert store.owners("red", ["t"]) == {}
+    store.expire(raw_before="2026-01-02", cells_before={}, samples_before_us=0, seen_before_us=0, budget_s=9.0)
+    assert store.owners("blue", ["t"]) == {}
+
+
+def test_a_second_hub_is_kept_out_of_the_folder(files: SqliteStore, folder: Path) -> None:
     with pytest.raises(StateError) as caught:
         SqliteStore(folder)
     assert caught.value.code == "state_in_use"
-    store.close()
+    files.close()
     SqliteStore(folder).close()
 
 
-def test_files_of_a_newer_version_are_refused(store: Store, folder: Path) -> None:
-    store.close()
+def test_files_of_a_newer_version_are_refused(files: SqliteStore, folder: Path) -> None:
+    files.close()
     db = open_writable(folder / "rollups.db", ())
     db.execute("PRAGMA user_version = 99")
     db.close()
@@ -287,20 +354,20 @@ def test_files_of_a_newer_version_are_refused(store: Store, folder: Path) -> Non
     assert caught.value.code == "state_newer_schema"
 
 
-def test_a_full_disk_is_told_apart_and_what_is_there_stays_readable(store: Store) -> None:
-    store.write(unit(event(1)))
-    day = next(iter(store._days._open.values()))  # type: ignore[attr-defined]
+def test_a_full_disk_is_told_apart_and_what_is_there_stays_readable(files: SqliteStore) -> None:
+    files.write(unit(event(1)))
+    day = next(iter(files._days._open.values()))
     pages = day.execute("PRAGMA page_count").fetchone()[0]
     day.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StoreError) as caught:
-        store.write(unit(*[event(seq, body=b"x" * 3000) for seq in range(2, 50)]))
+        files.write(unit(*[event(seq, body=b"x" * 3000) for seq in range(2, 50)]))
     assert caught.value.code == "store_full"
-    assert list(store.events_between(0, 1 << 60, None)) == [b'{"seq":1}']
-    store.write(unit(event(2)))
+    assert list(files.events_between(0, 1 << 60, None)) == [b'{"seq":1}']
+    files.write(unit(event(2)))
 
 
-def test_files_are_for_their_owner_only(store: Store, folder: Path) -> None:
-    store.write(unit(event(1)))
+def test_files_are_for_their_owner_only(files: SqliteStore, folder: Path) -> None:
+    files.write(unit(event(1)))
     for path in folder.rglob("*"):
         assert path.stat().st_mode & 0o077 == 0, path
 
