@@ -6,8 +6,9 @@ writes its events, so that what was acknowledged is known again after a restart.
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -17,11 +18,12 @@ from agent_core.telemetry.rollup.rows import TurnRow
 from dashboard.hub.core import Hub
 from dashboard.hub.ingest.otlp.mapping import Exporter, Report
 from dashboard.hub.sources.state import Member
-from dashboard.hub.store.records import SourceRecord
 
 MAX_SESSIONS = 2_000
 """Whose latest requests are remembered, of all exporters together."""
 MAX_REQUESTS = 64
+MAX_AT_ONCE = 64
+"""Turns of a session that are looked at for the one that ran at an instant, the latest begun first."""
 EDGE_NS = 1_000_000_000
 """What a turn's end may be told before its last call's."""
 
@@ -62,7 +64,7 @@ class Reporting:
         """
         woven: list[ev.Event] = []
         known = {name for name, row in member.state.rollup.sessions.items() if row.client is not None}
-        turns = dict(member.state.rollup.turns)
+        turns = TurnTimes(member.state.rollup.turns)
         for one in reports:
             key = (member.source.source, one.session)
             if one.kind == "request":
@@ -79,11 +81,11 @@ class Reporting:
                 )  # fmt: skip
             turn = one.turn
             if one.by_time:
-                turn = _turn_at(turns, one.session, one.at_ns)
+                turn = turns.at(one.session, one.at_ns)
             elif turn is not None and turn not in turns and ENDED + turn in over:
                 turn = None
             if one.kind in ("begin", "end") and turn is not None:
-                _know(turns, turn, member.source, one)
+                turns.know(turn, one)
             woven += [msgspec.structs.replace(self._paired(key, event), turn=turn) for event in one.events]
         return woven
 
@@ -113,22 +115,38 @@ KEY, ENDED = "report:", "ended:"
 """Before the key of a report, and before a turn whose end was told, among the names that are claimed."""
 
 
-def _turn_at(turns: dict[str, TurnRow], session: str | None, at_ns: int) -> str | None:
-    """The turn of a session that ran at an instant, the latest begun of several; None if none is known."""
-    running = [
-        (row.started_ns, name)
-        for name, row in turns.items()
-        if row.session == session
-        and row.started_ns <= at_ns + EDGE_NS
-        and (row.ended_ns is None or at_ns <= row.ended_ns + EDGE_NS)
-    ]
-    return max(running)[1] if running else None
+class TurnTimes:
+    """The turns of one source, found by their times. `rows` are those that are known."""
+
+    def __init__(self, rows: Mapping[str, TurnRow]) -> None:
+        self._names = set(rows)
+        self._begun: dict[str | None, list[tuple[int, str, int | None]]] = {}
+        """By session: when each began, its name, when it ended; the earliest first."""
+        for name, row in rows.items():
+            self._begun.setdefault(row.session, []).append((row.started_ns, name, row.ended_ns))
+        for begun in self._begun.values():
+            begun.sort(key=_began)
+
+    def __contains__(self, turn: str) -> bool:
+        return turn in self._names
+
+    def at(self, session: str | None, at_ns: int) -> str | None:
+        """The turn of a session that ran at an instant, the latest begun of several; None if none is known."""
+        begun = self._begun.get(session, [])
+        last = bisect_right(begun, at_ns + EDGE_NS, key=_began)
+        latest = reversed(begun[max(0, last - MAX_AT_ONCE) : last])
+        return next((name for _, name, ended in latest if ended is None or at_ns <= ended + EDGE_NS), None)
+
+    def know(self, turn: str, one: Report) -> None:
+        """A report tells where it begins or ends."""
+        if turn not in self._names:
+            self._names.add(turn)
+            length_ns = sum(
+                round(event.duration_ms * 1e6) for event in one.events if isinstance(event, ev.TurnFinished)
+            )
+            ended = one.at_ns if one.kind == "end" else None
+            insort(self._begun.setdefault(one.session, []), (one.at_ns - length_ns, turn, ended), key=_began)
 
 
-def _know(turns: dict[str, TurnRow], turn: str, record: SourceRecord, one: Report) -> None:
-    if turn not in turns:
-        ended = one.at_ns if one.kind == "end" else None
-        length_ns = sum(round(event.duration_ms * 1e6) for event in one.events if isinstance(event, ev.TurnFinished))
-        turns[turn] = TurnRow(
-            turn=turn, source=record.source, session=one.session, started_ns=one.at_ns - length_ns, ended_ns=ended
-        )
+def _began(turn: tuple[int, str, int | None]) -> int:
+    return turn[0]

@@ -117,9 +117,15 @@ class State:
 
     def apply(self, event: ev.Event) -> bool:
         """Fold one event; False if it was seen before. Turns of its source that were given up go on."""
+        taken = self.take(event)
+        self.rollup.settle()
+        return taken
+
+    def take(self, event: ev.Event) -> bool:
+        """`apply`, but what late events change of ended turns waits for `rollup.settle`."""
         for turn in self.rollup.given_up(event.source):
             self._resume(turn)
-        if not self.rollup.fold(event):
+        if not self.rollup.take(event):
             return False
         at_ns = event.mono_ns - self.rollup.axis.mono_ns(event.source, 0)
         self.events += 1

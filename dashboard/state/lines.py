@@ -72,7 +72,7 @@ def line_of(rollup: Rollup, row: TurnRow, live_rate: float | None, silent_s: flo
         turn=row.turn,
         session=row.session,
         source=row.source,
-        number=session.turns.index(row.turn) + 1 if session is not None and row.turn in session.turns else 0,
+        number=row.number if session is not None else 0,
         client=session.client if session is not None else None,
         project=session.project if session is not None else None,
         models=tuple(dict.fromkeys(call.model for call in calls if call.model is not None)),

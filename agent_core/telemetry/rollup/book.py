@@ -67,6 +67,7 @@ class Book:
             session = self.session(event, at_ns)
             if session is not None:
                 session.turns.append(event.turn)
+                row.number = len(session.turns)
         return row
 
     def call(self, event: Event, at_ns: int, *, warmup: bool) -> CallRow:
@@ -171,12 +172,14 @@ class Book:
         if turn.visible_ttft_ms is None and call.visible_ttft_ms is not None and "visible_ttft_ms" not in call.suspect:
             turn.visible_ttft_ms = waited_ms + call.visible_ttft_ms
 
-    def forget_old(self) -> None:
-        """Drop the oldest ended turns, and calls outside turns, beyond the limit; their sums stay."""
+    def forget_old(self, leaving: Callable[[str], None]) -> None:
+        """Drop the oldest ended turns, and calls outside turns, beyond the limit; their sums stay. `leaving` is told of
+        each turn before."""
         while len(self.turns) > self._max_turns:
             oldest = next((turn for turn, row in self.turns.items() if row.status is not None), None)
             if oldest is None:
                 break
+            leaving(oldest)
             row = self.turns.pop(oldest)
             if self.clocks.pop(oldest, None) is not None:
                 self.open_turns[row.source] -= 1

@@ -38,10 +38,9 @@ def fill(row: CallRow, event: ev.CallReported, at_ns: int) -> None:
         row.first_delta_ns = min(at_ns, row.sent_ns + ms_to_ns(event.ttft_ms))
 
 
-def lapse(book: Book, turn: TurnRow) -> None:
-    """The turn is over by all that was told of it, and nobody told its end."""
+def lapse(turn: TurnRow) -> None:
+    """The turn is over by all that was told of it, and nobody told its end. Its stages are left to `as_of`."""
     turn.reported = True
-    as_of(book, turn, turn.started_ns + turn.duration_ns)
     turn.status, turn.stage, turn.ended_ns = "untold", None, turn.started_ns + turn.duration_ns
 
 

@@ -20,6 +20,7 @@ from agent_core.telemetry.rollup.figures import Figures, Targets, is_good
 from agent_core.telemetry.rollup.groups import Groups
 from agent_core.telemetry.rollup.live import LiveRate
 from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable
+from agent_core.telemetry.rollup.reckoning import MAX_PARTS
 from agent_core.telemetry.rollup.rows import CallRow, ConnectionRow, TurnRow
 from agent_core.telemetry.rollup.stages import ms_to_ns
 from agent_core.telemetry.rollup.summary import Summary, Tally, median
@@ -55,10 +56,18 @@ class Rollup:
         self._service_first: dict[str, ev.ServiceCall] = {}
         self._given_up: dict[str, tuple[TurnRow, set[str]]] = {}
         """By turn: what was counted of it, and the models of its calls."""
+        self._unsettled: dict[str, None] = {}
+        """Turns that something late was told of, taken out of the sums, and those that lapsed: to be worked out."""
 
     def fold(self, event: ev.Event) -> bool:
         """Take one event; False if it was seen before. An event of a type that carries no figure is taken and changes
         nothing."""
+        taken = self.take(event)
+        self.settle()
+        return taken
+
+    def take(self, event: ev.Event) -> bool:
+        """`fold`, but what late events change of ended turns is worked out by `settle`: once, however many came."""
         settled = isinstance(event, ev.SessionStarted | ev.TurnStarted) and not self._book.open_turns[event.source]
         at_ns = self.axis.place(event, settled=settled)
         if at_ns is None:
@@ -75,6 +84,11 @@ class Rollup:
             else:
                 self._book.show_stages(turn, event.mono_ns)
         return True
+
+    def settle(self) -> None:
+        """Work out what was left by `take`. Its work is that of the turns touched, not of the events taken."""
+        while self._unsettled:
+            self._settle_turn(next(iter(self._unsettled)))
 
     def fold_all(self, events: Iterable[ev.Event]) -> Rollup:
         for event in events:
@@ -137,8 +151,11 @@ class Rollup:
         return row
 
     def lapse(self, turn: str) -> None:
-        """Nobody tells the end of a reported turn: it counts as nothing, and goes on if more of it is reported."""
-        reported.lapse(self._book, self.turns[turn])
+        """Nobody tells the end of a reported turn: it counts as nothing, and goes on if more of it is reported. Its
+        stages are worked out by `settle`."""
+        reported.lapse(self.turns[turn])
+        self._unsettled[turn] = None
+        self._book.forget_old(self._settle_turn)
 
     def give_up(self, turn: str) -> None:
         """Count a running turn as interrupted at its last activity until `resume`: nothing is heard of its source."""
@@ -184,7 +201,7 @@ class Rollup:
             row.suspect = suspect_of(event)
             reported.end(self._book, row, event, at_ns)
             reported.count(self._book, self.groups, self.targets, row)
-            self._book.forget_old()
+            self._book.forget_old(self._settle_turn)
             return
         own = self._book.close_turn(row, event.mono_ns)
         duration_ns = ms_to_ns(event.duration_ms)
@@ -200,7 +217,7 @@ class Rollup:
             self._live.pop(call, None)
         models = {call.model for call in calls if call.model is not None and not call.warmup}
         self.groups.add_turn(row, is_good(row, calls, self.targets), models)
-        self._book.forget_old()
+        self._book.forget_old(self._settle_turn)
 
     def _call_sent(self, event: ev.CallSent, at_ns: int) -> None:
         if event.call is None:
@@ -291,7 +308,10 @@ class Rollup:
     def _reported(self, event: ev.CallReported, at_ns: int) -> None:
         if event.call is None:
             return
-        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
+        turn = self.turns.get(event.turn or "")
+        if turn is not None and len(turn.calls) >= MAX_PARTS and event.call not in self.calls:
+            event = msgspec.structs.replace(event, turn=None)
+        self._touch(event)
         row = self._book.call(event, at_ns, warmup=event.warmup)
         if row.status is not None:
             self.groups.add_call(row, -1)
@@ -302,29 +322,25 @@ class Rollup:
         row.cost_usd = event.cost_usd if event.cost_usd is not None else self._cost(row)
         self._met(event.response_id, row, at_ns)
         self.groups.add_call(row)
-        turn = self.turns.get(row.turn or "")
-        reported.begin(turn, row.sent_ns)
-        if late and turn is not None:
-            reported.count(self._book, self.groups, self.targets, turn)
+        reported.begin(self.turns.get(row.turn or ""), row.sent_ns)
 
     def _tool_started(self, event: ev.ToolStarted, at_ns: int) -> None:
-        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
+        turn = self.turns.get(event.turn or "")
+        if turn is not None and turn.reported and len(turn.tools) >= MAX_PARTS:
+            return
+        self._touch(event)
         self._book.open_tool(event, at_ns)
         turn = self.turns.get(event.turn or "")
         if turn is not None and turn.reported:
             reported.begin(turn, at_ns)
-            if late:
-                reported.count(self._book, self.groups, self.targets, turn)
         self._book.tell(event, lambda clock: clock.tool_started(event.tool_call, event.mono_ns))
 
     def _tool_finished(self, event: ev.ToolFinished, at_ns: int) -> None:
-        late = reported.discount(self._book, self.groups, self.turns.get(event.turn or ""))
+        self._touch(event)
         row = self._book.close_tool(event.turn, event.tool_call, event.mono_ns)
         if row is not None:
             row.ended_ns, row.status, row.output_bytes = at_ns, event.status, event.output_bytes
             row.duration_ms, row.suspect = event.duration_ms, suspect_of(event)
-        if late:
-            reported.count(self._book, self.groups, self.targets, self.turns[event.turn or ""])
         self._book.tell(event, lambda clock: clock.tool_ended(event.tool_call, event.mono_ns))
 
     def _approval_opened(self, event: ev.ApprovalOpened, at_ns: int) -> None:
@@ -365,6 +381,25 @@ class Rollup:
         row.new_tokens, row.reused_tokens = event.new_tokens, event.reused_tokens
 
     # Small things
+
+    def _touch(self, event: ev.Event) -> None:
+        """Something of a turn is told: if it was counted already, it is to be counted anew."""
+        turn = event.turn or ""
+        if turn in self._unsettled and self.turns[turn].status not in (None, "untold"):
+            return  # taken out already
+        if reported.discount(self._book, self.groups, self.turns.get(turn)):
+            self._unsettled[turn] = None
+
+    def _settle_turn(self, turn: str) -> None:
+        if turn not in self._unsettled:
+            return
+        del self._unsettled[turn]
+        row = self.turns.get(turn)
+        if row is not None and row.status == "untold":
+            reported.as_of(self._book, row, row.started_ns + row.duration_ns)
+            row.ended_ns = row.started_ns + row.duration_ns
+        elif row is not None and row.status is not None:
+            reported.count(self._book, self.groups, self.targets, row)
 
     def _met(self, response_id: str | None, row: CallRow, at_ns: int) -> None:
         """Client and service know a response by one id: what the service told of it belongs to the client's call."""

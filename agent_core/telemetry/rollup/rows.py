@@ -220,6 +220,8 @@ class TurnRow(msgspec.Struct, kw_only=True):
     source: str
     session: str | None
     started_ns: int
+    number: int = 0
+    """1, 2, … within its session as long as that is known; 0 without one."""
     ended_ns: int | None = None
     status: TurnStatus | None = None
     duration_ns: int = 0

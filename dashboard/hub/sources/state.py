@@ -103,6 +103,7 @@ class Member:
         """Fold events that were counted before."""
         for event in events:
             self._apply(event)
+        self._settle()
         self.state.hear(self.source.source, self.source.seen_us * 1000)
         self._changes = Changes()
 
@@ -113,6 +114,7 @@ class Member:
         for event in events:
             self._at_us = now_us
             self._apply(event)
+        self._settle()
         self._recording = False
 
     def give_up(self, now_us: int) -> None:
@@ -123,6 +125,7 @@ class Member:
                 self.state.lapse(turn)
             else:
                 self.state.give_up(turn)
+        self._settle()
         self._recording = False
 
     def know_given_up(self, turns: set[str]) -> None:
@@ -167,7 +170,7 @@ class Member:
             self.weight += 1
         self._stored.difference_update(self.state.rollup.given_up(event.source))
         try:
-            self.state.apply(event)
+            self.state.take(event)
         except _UNFIT:
             self.unfit += 1
             return
@@ -201,10 +204,18 @@ class Member:
             else:
                 self._interrupt(oldest, event)
 
+    def _settle(self) -> None:
+        """Once a slice: else a turn with many calls is worked out anew for each that comes late."""
+        while True:
+            try:
+                return self.state.rollup.settle()
+            except _UNFIT:
+                self.unfit += 1
+
     def _interrupt(self, turn: str, event: Event) -> None:
         """End a turn that its source seems to have forgotten."""
         row = self.state.rollup.turns[turn]
-        self.state.apply(
+        self.state.take(
             TurnFinished(
                 v=event.v,
                 source=event.source,

@@ -193,6 +193,38 @@ async def test_a_hostile_exporter_is_refused_without_harm_to_others(
         assert "\x1b" not in json.dumps(red)
 
 
+HUGE = json.loads("[" + "9" * 400 + "," + "-" + "9" * 400 + ', 1e308, "1e999", "\\u0662", 0.5, true]')
+
+
+@pytest.mark.parametrize("huge", HUGE, ids=["digits", "negative", "float", "infinite", "arabic", "half", "true"])
+async def test_numbers_that_can_not_be_are_told_and_harm_nothing(site: Site, huge: object) -> None:
+    async with site.client(site.ingest_token) as client:
+        for name in ("startTimeUnixNano", "endTimeUnixNano", "intValue", "doubleValue"):
+            one = span(1, 1, 9, 0, 5, gen_ai__operation__name="chat")
+            if name in one:
+                one[name] = huge
+            else:
+                one["attributes"].append({"key": "gen_ai.usage.input_tokens", "value": {name: huge}})
+            answer = await export(client, traces([one]), "traces")
+            assert answer.status_code in (200, 400), (name, answer.text)
+
+
+async def test_a_body_of_many_empty_parts_takes_no_memory(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not read is not decoded, and what is read is counted before."""
+    monkeypatch.setattr(records, "MAX_OBJECTS", 1_000)
+    many: Any = [[]] * 5_000
+    parts: Any = [{}] * 5_000
+    bodies: list[tuple[Signal, Any]] = [
+        ("metrics", {"resourceMetrics": many}),
+        ("traces", traces([{**span(1, 1, 9, 0, 5), "attributes": [{"key": "a", "value": {"kvlistValue": many}}]}])),
+        ("traces", traces([{**span(1, 1, 9, 0, 5), "attributes": parts}])),
+        ("logs", {"resourceLogs": parts}),
+    ]
+    async with site.client(site.ingest_token) as client:
+        answers = [(await export(client, body, signal)).status_code for signal, body in bodies]
+    assert answers == [200, 200, 413, 413]
+
+
 async def test_people_and_agents_stand_on_one_footing(site: Site) -> None:
     people = {"anna@laptop": ("codex-0.171-logs.json",), "ben@desk": ("copilot-1.0.102-traces.json",)}
     for name, bodies in people.items():

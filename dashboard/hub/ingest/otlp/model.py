@@ -6,8 +6,6 @@ Source: opentelemetry-proto 1.x, `collector/*/v1` and "OTLP/HTTP JSON Protobuf E
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 Int = int | str | float
@@ -19,8 +17,8 @@ class AnyValue(msgspec.Struct, rename="camel"):
     int_value: Int | None = None
     double_value: Int | None = None
     array_value: ArrayValue | None = None
-    kvlist_value: Any = None
-    bytes_value: Any = None
+    kvlist_value: msgspec.Raw = msgspec.Raw()
+    bytes_value: msgspec.Raw = msgspec.Raw()
 
 
 class ArrayValue(msgspec.Struct, rename="camel"):
@@ -89,4 +87,4 @@ class Logs(msgspec.Struct, rename="camel"):
 class Metrics(msgspec.Struct, rename="camel"):
     """Taken and not kept: every emitter whose figures are shown tells them call by call."""
 
-    resource_metrics: list[Any] = []
+    resource_metrics: msgspec.Raw = msgspec.Raw(b"[]")

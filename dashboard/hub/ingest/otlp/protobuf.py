@@ -51,7 +51,7 @@ _TABLES: dict[type[msgspec.Struct], dict[int, tuple[str, object, bool]]] = {
         11: ("observed_time_unix_nano", "fixed64", False),
         12: ("event_name", "text", False),
     },
-    model.Metrics: {1: ("resource_metrics", "skip", True)},
+    model.Metrics: {},
     model.Resource: {1: ("attributes", model.KeyValue, True)},
     model.KeyValue: {1: ("key", "text", False), 2: ("value", model.AnyValue, False)},
     model.AnyValue: {
@@ -92,13 +92,11 @@ class _Reader:
             if known is None:
                 continue
             name, what, repeated = known
-            if what == "skip":
-                value: Any = None
-            elif isinstance(what, type):
+            if isinstance(what, type):
                 if tag & 7 != 2:
                     raise BadProtobuf("a message of the wrong wire type")
                 _, inner = self._varint(start, at)
-                value = self.message(what, inner, at, depth + 1)
+                value: Any = self.message(what, inner, at, depth + 1)
             else:
                 value = self._scalar(str(what), tag & 7, start, at)
             if repeated:

@@ -6,7 +6,6 @@ prompts, outputs and arguments: what is not in a record can't be kept.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Literal
@@ -23,8 +22,11 @@ Attributes = Mapping[str, Scalar]
 
 MAX_RECORDS = 20_000
 """Of one body; those beyond are rejected and said so."""
+MAX_OBJECTS = 1_500_000
+"""Of a body in JSON, more than the largest has with attributes of ordinary length: each takes memory, however short."""
 MAX_ATTRIBUTES = 256
 MAX_TEXT = 256
+MAX_NUMBER = 1e300
 PROTOBUF = "application/x-protobuf"
 JSON = "application/json"
 Message = model.Traces | model.Logs | model.Metrics
@@ -74,6 +76,9 @@ def _message(data: bytes, content_type: str, kind: type[Message]) -> Message:
         if media == PROTOBUF:
             return read_protobuf(data, kind)
         if media == JSON:
+            if data.count(b"{") > MAX_OBJECTS:
+                status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+                raise Refused(status, "too_many_objects", "the body has too many parts; send smaller batches")
             return msgspec.json.decode(data, type=kind)
     except (BadProtobuf, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         raise Refused(HTTPStatus.BAD_REQUEST, "bad_otlp", "the body is no OTLP message") from None
@@ -152,4 +157,4 @@ def number(value: Scalar | None) -> float | int | None:
             value = int(text) if text.lstrip("-").isdigit() and len(text) <= 20 else float(text)
         except ValueError:
             return None
-    return value if math.isfinite(value) else None
+    return value if abs(value) < MAX_NUMBER else None  # neither is what is no number

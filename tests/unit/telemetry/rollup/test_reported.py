@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
+import msgspec
 import pytest
 
 from agent_core.clock import rfc3339
 from agent_core.telemetry import events as ev
+from agent_core.telemetry.rollup.groups import Groups
 from agent_core.telemetry.rollup.reckoning import MAX_PARTS, stages
 from agent_core.telemetry.rollup.rollup import Rollup
-from agent_core.telemetry.rollup.rows import CallRow, ToolRow
+from agent_core.telemetry.rollup.rows import CallRow, ToolRow, TurnRow
 
 T0 = 1_796_123_000_000_000_000
 MS = 1_000_000
@@ -81,6 +84,7 @@ def test_the_service_and_the_agent_meet_by_the_response() -> None:
 def test_a_turn_whose_end_nobody_tells_counts_as_none_until_it_is_told() -> None:
     rollup = folded(CALL)
     rollup.lapse("t")
+    rollup.settle()
     assert (rollup.turns["t"].status, rollup.groups.total.turns) == ("untold", 0)
     assert rollup.turns["t"].duration_ms == 500
     ns, end = END
@@ -90,6 +94,60 @@ def test_a_turn_whose_end_nobody_tells_counts_as_none_until_it_is_told() -> None
     )  # fmt: skip
     rollup.fold(told)
     assert (rollup.turns["t"].status, rollup.groups.total.turns) == ("completed", 1)
+
+
+class Counted(Groups):
+    """Sums that count how often a turn entered or left them."""
+
+    changes = 0
+
+    def add_turn(self, row: TurnRow, good: bool, models: set[str], sign: int = 1) -> None:
+        self.changes += 1
+        super().add_turn(row, good, models, sign)
+
+
+def test_many_late_calls_are_worked_out_once() -> None:
+    """Each alone costs as much as the turn has calls: a body of them would hold a hub up for minutes."""
+    late = [msgspec.structs.replace(CALL[1], call=f"c{number}") for number in range(300)]
+    each, together = folded(END, CALL), folded(END, CALL)
+    together.groups = counted = Counted(together.prices, max_windows=9, max_models=9, max_sessions=9)
+    counted.add_turn(together.turns["t"], False, set())
+    for seq, event in enumerate(late, 10):
+        ns = CALL[0]
+        stamped = msgspec.structs.replace(
+            event, v=1, source="otlp-1", seq=seq, time=rfc3339(ns), mono_ns=ns, session="s", turn="t"
+        )
+        each.fold(stamped)
+        together.take(stamped)
+    together.settle()
+    assert counted.changes == 3
+    assert together.turns == each.turns and together.calls == each.calls
+    assert counted.total.turns == each.groups.total.turns == 1
+
+
+def test_what_a_reported_turn_holds_is_bounded() -> None:
+    rollup = folded(END)
+    for seq in range(10, 10 + 2 * MAX_PARTS):
+        ns = T0 + seq
+        of: Any = {"v": 1, "source": "otlp-1", "time": rfc3339(ns), "mono_ns": ns, "session": "s", "turn": "t"}
+        rollup.take(msgspec.structs.replace(CALL[1], call=f"c{seq}", seq=2 * seq, **of))
+        rollup.take(ev.ToolStarted(tool_call=f"k{seq}", name="x", seq=2 * seq + 1, **of))
+    rollup.settle()
+    turn = rollup.turns["t"]
+    assert (len(turn.calls), len(turn.tools)) == (MAX_PARTS, MAX_PARTS)
+    assert rollup.groups.total.calls == 2 * MAX_PARTS
+
+
+def test_turns_whose_ends_nobody_tells_are_forgotten() -> None:
+    rollup = Rollup(max_turns=5)
+    for seq in range(1, 50):
+        ns = T0 + seq
+        rollup.take(
+            ev.TurnStarted(v=1, source="otlp-1", seq=seq, time=rfc3339(ns), mono_ns=ns, session="s", turn=f"t{seq}")
+        )
+        rollup.lapse(f"t{seq}")
+    rollup.settle()
+    assert len(rollup.turns) == 5 and rollup.turns["t49"].number == 49
 
 
 def test_stages_of_what_overlaps_and_of_too_much() -> None:
