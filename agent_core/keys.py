@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agent_core.config import config_dir
+from agent_core.config.paths import config_dir
 from agent_core.errors import StateError, UsageError
 from agent_core.providers import PROVIDERS
 

@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Mapping
 
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.telemetry.log_lines import CleanFormatter, handler_to_stderr
 
 GRACE_S = 0.9

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent_core.agent.archive import Archive
-from agent_core.config import Effort, load, state_dir
+from agent_core.config.load import load
+from agent_core.config.paths import state_dir
+from agent_core.config.settings import Effort
 from agent_core.errors import ConfigError, UsageError
 from agent_core.hosting.manager import Move, OpenOptions
 from agent_core.hosting.port import FrontEnd, SessionHost

@@ -15,22 +15,18 @@ from typing import Any
 
 import msgspec
 
-from agent_core.config import Approve, Settings, config_dir, load
+from agent_core.config.load import load
+from agent_core.config.paths import config_dir
+from agent_core.config.settings import SETTINGS, STRICTNESS, Approve, Settings
 from agent_core.errors import ConfigError
 
 _OWN_FILE = ".loopline/config.toml"
 WATCHED = (f"**/{_OWN_FILE}",)
 """Patterns of the files of a workspace that hold settings of ours."""
-_STRICTNESS: Mapping[str, int] = {"auto": 0, "ask": 1, "never": 2}
 
-_FIELDS: Mapping[str, str] = {
-    "baseUrl": "base_url", "model": "model", "approve": "approve", "trusted": "trusted", "transport": "transport",
-    "effort": "effort", "provider": "provider", "project": "project",
-    "python": "python", "deny": "deny", "approvalTimeoutS": "approval_timeout_s",
-}  # fmt: skip
-_SWITCHES: Mapping[str, str] = {
-    "codeLens": "editor.code_lens", "aiComments": "editor.ai_comments", "inlineCompletion": "editor.inline_completion",
-}  # fmt: skip
+_SAID = tuple(setting for setting in SETTINGS if setting.row.editor)
+_SWITCHES: Mapping[str, str] = {each.editor_key: each.key for each in _SAID if each.key.startswith("editor.")}
+_FIELDS: Mapping[str, str] = {each.editor_key: each.field for each in _SAID if each.editor_key not in _SWITCHES}
 _FOLDER_MAY_SAY = frozenset({"model", "effort", "project", "codeLens"})
 
 
@@ -126,7 +122,7 @@ def _says(own: Settings, key: str) -> Any:
 
 
 def _stricter(one: Any, other: Any) -> bool:
-    return _STRICTNESS.get(str(one), -1) > _STRICTNESS.get(str(other), 99)
+    return STRICTNESS.get(str(one), -1) > STRICTNESS.get(str(other), 99)
 
 
 def _valid(flags: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.config import Settings
+from agent_core.config.settings import Settings
 from agent_core.errors import LimitReached
 from agent_core.model.port import Usage
 from agent_core.telemetry.rollup.prices import LIST_PRICES, NANO, PriceTable

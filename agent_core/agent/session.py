@@ -31,7 +31,7 @@ from agent_core.agent.terms import Terms
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.clock import Clock, new_id
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 from agent_core.errors import LimitReached, LooplineError, UsageError
 from agent_core.model.capabilities import ModelBook
 from agent_core.model.port import Model

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 from agent_core.model.capabilities import Capabilities, ModelBook
 from agent_core.model.port import CallRequest, ItemLog
 from agent_core.tools.toolbox import Offer, Toolbox

@@ -82,7 +82,7 @@ async def agent(port: int, folder: Path, items: list[bytes]) -> float:
     """The hosted session as `loopline run` has it: history on disk, journal, control socket, tools; nothing drawn.
     Gives the CPU seconds of the start."""
     from agent_core.agent.history import History, SessionHeader
-    from agent_core.config import state_dir
+    from agent_core.config.paths import state_dir
     from agent_core.hosting.session import HostOptions, host_session
 
     home = folder / "home"

@@ -12,18 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from agent_core.cli import manage, plugins
-from agent_core.cli.options import (
-    Approve,
-    BaseUrl,
-    GoOn,
-    Model,
-    Python,
-    Transport,
-    Workspace,
-    approve_of,
-    program_of,
-)
-from agent_core.serve_options import OPTIONS, ServeOption
+from agent_core.cli.options import AddDir, GoOn, Plan, Workspace, with_settings
+from agent_core.config.serve import OPTIONS, ServeOption
 from agent_core.telemetry.screen import put, say
 
 app = typer.Typer(
@@ -47,27 +37,14 @@ plugins.register(app)
 
 
 @app.command()
+@with_settings
 def run(
+    *,
     task: Annotated[str, typer.Argument(metavar="TASK", help="What to do, in words. `-` reads it from stdin.")],
     workspace: Workspace = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    provider: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Provider by name: openai, azure, openrouter, groq, cerebras, deepseek, "
-                     "mistral, ollama, llama-server, vllm, lmstudio, litellm, or your own of [providers.NAME]."),
-    ] = None,
-    approve: Approve = None,
-    transport: Transport = None,
-    effort: Annotated[
-        str | None,
-        typer.Option(metavar="none|minimal|low|medium|high|xhigh", help="How hard the model thinks, where it takes "
-                     "that. [default: as the model likes]"),
-    ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Change nothing, and answer with a plan; commands run where they can write "
-                           "nothing.")
-    ] = False,
+    settings: Mapping[str, Any],
+    add_dir: AddDir = None,
+    plan: Plan = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print the final answer alone.")] = False,
     output: Annotated[
@@ -84,12 +61,6 @@ def run(
                      "unambiguous beginning of it, or title."),
     ] = None,
     go_on: GoOn = False,
-    python: Python = None,
-    pairs: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, for this run; again for another. `loopline "
-                     "config` lists the keys."),
-    ] = None,
 ) -> None:  # fmt: skip
     """Do one task in a folder, then show what it took.
 
@@ -98,27 +69,17 @@ def run(
 
     Exit codes: 0 done, 1 the task failed, 2 usage or configuration, 3 no service could be reached, 130 interrupted.
     """
-    from agent_core.cli.overrides import read_overrides
     from agent_core.cli.run import RunOptions, read_schema, run_task
 
-    given = {
-        "model": model,
-        "base_url": base_url,
-        "provider": provider,
-        "approve": approve_of(approve),
-        "transport": transport,
-        "effort": effort,
-    }
-    flags = read_overrides(pairs or ()) | {name: value for name, value in given.items() if value is not None}
     sys.exit(
         run_task(
             RunOptions(
                 task=task,
                 workspace=workspace,
-                flags=flags,
+                added=tuple(add_dir or ()),
+                flags=settings,
                 json=json,
                 resume=resume,
-                python=program_of(python),
                 mode="plan" if plan else "act",
                 go_on=go_on,
                 quiet=quiet,

@@ -84,8 +84,8 @@ def _json(first: Path, second: Path) -> int:
 
 
 async def _leg(folder: Path, transport: str, front: Terminal | JsonLines, console: Console) -> Leg:
-    flags = {"transport": transport, "approve": "auto", "model": "repair"}
-    options = RunOptions(task=TASK, workspace=folder, flags=flags, python=sys.executable)
+    flags = {"transport": transport, "approve": "auto", "model": "repair", "python": sys.executable}
+    options = RunOptions(task=TASK, workspace=folder, flags=flags)
     report = await perform(options, front, console)
     return Leg(transport=transport, report=report, verdict=await run_tests(folder))
 

@@ -17,7 +17,8 @@ from agent_core import __version__, launch
 from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock
-from agent_core.config import config_dir, load, runtime_dir, state_dir
+from agent_core.config.load import load
+from agent_core.config.paths import config_dir, runtime_dir, state_dir
 from agent_core.errors import LooplineError
 from agent_core.keys import Keys, origin_of
 from agent_core.runtime.embedded import embedded_service

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent_core.config import SETTINGS
+from agent_core.config.settings import SETTINGS
 from agent_core.errors import FileRefused, UsageError
 from agent_core.untrusted_files import parse_toml
 

@@ -22,7 +22,7 @@ from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.table import call_table, suspect_note
 from agent_core.cli.terminal import Terminal, diff_text
 from agent_core.clock import SystemClock
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.errors import LooplineError, UsageError
 from agent_core.hosting.manager import Move, OpenOptions, SessionManager
 from agent_core.hosting.port import SessionHost
@@ -46,14 +46,14 @@ _EXIT: Mapping[Status, int] = {"completed": 0, "failed": 1, "cancelled": 130, "i
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of `run`, as typed. `task` "-" reads standard input; `workspace` None: this folder, or those of the
-    session that is resumed; `python` overrides the setting."""
+    session that is resumed; `added` are further folders. `flags` are settings by field."""
 
     task: str
     workspace: Path | None
     flags: Mapping[str, Any]
     json: bool = False
     resume: str | None = None
-    python: str | None = None
+    added: tuple[Path, ...] = ()
     mode: Mode = "act"
     go_on: bool = False
     """With the folder's latest session."""
@@ -253,7 +253,7 @@ async def _session(
         flags=options.flags,
         as_it_was=options.resume is not None,
         use_venv=True,
-        python=options.python,
+        added=options.added,
         remote_turns=False,
     )
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent_core.cli.serve_keys import ONE_KEY, read_keys
-from agent_core.config import Settings, load, state_dir
+from agent_core.config.load import load
+from agent_core.config.paths import state_dir
+from agent_core.config.serve import OPTIONS, SERVED
+from agent_core.config.settings import Settings
 from agent_core.errors import ConfigError, UsageError
 from agent_core.responses_server.settings import FEATURES, ApiKey, KeyLimits, ServeSettings
-from agent_core.serve_options import OPTIONS, SERVED
 from agent_core.variables import variables
 
 UPSTREAM_KEY: Final = "LOOPLINE_UPSTREAM_KEY"

@@ -10,7 +10,7 @@ from agent_core.agent.calls import calls_of, text_of
 from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock, rfc3339
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.telemetry.display import UNKNOWN, clean, one_line
 from agent_core.variables import variables
 

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
-from agent_core.config import SETTINGS, keep_setting, load
+from agent_core.config.load import keep_setting, load
+from agent_core.config.settings import SETTINGS
 from agent_core.errors import ConfigError, UsageError
 from agent_core.telemetry.display import UNKNOWN, clean
 from agent_core.tools.mcp.settings import read_servers
@@ -25,7 +26,7 @@ def show_config(workspace: Path, *, json: bool) -> None:
         for setting, given, origin in rows:
             value = _servers(given) if setting.key == "mcp" else given
             lines.write({"key": setting.key, "value": value, "layer": origin.layer, "where": origin.where,
-                         "env": setting.env, "doc": setting.doc})  # fmt: skip
+                         "env": setting.row.env, "doc": setting.row.doc})  # fmt: skip
         return
     console = make_console()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -35,7 +36,7 @@ def show_config(workspace: Path, *, json: bool) -> None:
         if setting.key == "mcp":
             value = ", ".join(f"{name}: {said}" for name, said in _servers(value).items()) or None
         shown = UNKNOWN if value is None or value in ((), {}) else str(value)
-        table.add_row(setting.key, clean(shown), clean(origin.where or origin.layer), setting.doc)
+        table.add_row(setting.key, clean(shown), clean(origin.where or origin.layer), setting.row.doc)
     console.print(table)
     for key, path in loaded.ignored:
         console.print(f"ignored: `{key}` in {path}; a workspace may not set it", soft_wrap=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 from agent_core.cli.console import make_console
 from agent_core.cli.providers.keys import read_secret
 from agent_core.clock import SystemClock
-from agent_core.config import keep_setting, load, state_dir
+from agent_core.config.load import keep_setting, load
+from agent_core.config.paths import state_dir
 from agent_core.errors import UsageError
 from agent_core.keys import Keys
 from agent_core.telemetry.export.files import export

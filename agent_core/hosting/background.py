@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.agent.archive import Archive, Entry
-from agent_core.config import runtime_dir, state_dir
+from agent_core.config.paths import runtime_dir, state_dir
 
 MAX_BYTES = 4096
 """Of a note."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from agent_core.clock import Clock, new_id
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.errors import LooplineError, ToolError
 from agent_core.hosting.audience import Audience
 from agent_core.hosting.port import Changes

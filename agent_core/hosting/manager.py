@@ -12,7 +12,7 @@ import msgspec
 
 from agent_core.agent.archive import Archive, Entry, first_words
 from agent_core.clock import Clock, new_id, rfc3339
-from agent_core.config import runtime_dir, state_dir
+from agent_core.config.paths import runtime_dir, state_dir
 from agent_core.control.client import ControlClient, Host, find_hosts
 from agent_core.control.lock import SessionHeld, read_holder
 from agent_core.control.messages import ControlError, SessionInfo

@@ -8,15 +8,17 @@ of the file that loosens it, or opens a new session.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from agent_core.config import SETTINGS, Loaded, Settings
+from agent_core.config.load import Loaded
+from agent_core.config.settings import SETTINGS, Settings
 from agent_core.errors import ConfigError
 from agent_core.text import is_sound
 from agent_core.tools.workspace.held import HeldRules
@@ -198,13 +200,13 @@ def held(before: Loaded, after: Loaded) -> Loaded:
     said = {**after.workspace, **{field: before.workspace[field] for field in kept}}
     if "deny" in kept:
         said["deny"] = _both(before.workspace["deny"], after.workspace.get("deny", ()))
-    settings = msgspec.structs.replace(after.settings, **kept)
+    settings = dataclasses.replace(after.settings, **kept)
     return msgspec.structs.replace(after, settings=settings, origins=origins, workspace=said)
 
 
-def _loosened(before: Loaded, after: Loaded) -> dict[str, object]:
+def _loosened(before: Loaded, after: Loaded) -> dict[str, Any]:
     """What of the rules that a workspace had set is looser now, with the values that hold."""
-    kept: dict[str, object] = {}
+    kept: dict[str, Any] = {}
     for field in ("approve", "approve_read", "approve_edit", "approve_command"):
         if (said := before.workspace.get(field)) is None:
             continue

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import msgspec
 
 from agent_core.agent.history import History, SessionHeader
-from agent_core.config import Loaded, Origin
+from agent_core.config.load import Loaded, Origin
 from agent_core.errors import UsageError
 from agent_core.text import real_name
 
@@ -47,12 +48,12 @@ def as_it_was(loaded: Loaded, header: SessionHeader, path: Path) -> Loaded:
     settings, origins = loaded.settings, dict(loaded.origins)
     origin = Origin("session", str(path))
     if header.model and origins["model"].layer not in SAID_NOW and origins["base_url"].layer not in SAID_NOW:
-        settings = msgspec.structs.replace(settings, model=header.model)
+        settings = dataclasses.replace(settings, model=header.model)
         origins["model"] = origin
     if header.base_url is not None and origins["base_url"].layer not in SAID_NOW:
-        settings = msgspec.structs.replace(settings, base_url=header.base_url)
+        settings = dataclasses.replace(settings, base_url=header.base_url)
         origins["base_url"] = origin
     if header.base_url is not None and not {origins["provider"].layer, origins["base_url"].layer} & set(SAID_NOW):
-        settings = msgspec.structs.replace(settings, provider=header.provider or None)
+        settings = dataclasses.replace(settings, provider=header.provider or None)
         origins["provider"] = origin
     return msgspec.structs.replace(loaded, settings=settings, origins=origins)

@@ -26,7 +26,9 @@ from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.terms import Terms
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
-from agent_core.config import Loaded, Settings, config_dir, load, runtime_dir, settings_files, state_dir
+from agent_core.config.load import Loaded, load, settings_files
+from agent_core.config.paths import config_dir, runtime_dir, state_dir
+from agent_core.config.settings import Settings
 from agent_core.control.lock import Holder, SessionLock
 from agent_core.control.messages import ControlError
 from agent_core.control.server import ControlServer
@@ -66,16 +68,17 @@ NO_SANDBOX = "no sandbox holds here: commands can do what you can do, and nothin
 class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What to host. `flags` are settings by field name, None where not given. `resume` names an earlier session;
     `as_it_was`: it keeps its model and service where neither a flag nor a variable names others, and its folders where
-    `roots` is empty.
+    `roots` is empty. `added` are folders beside them.
 
-    `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `python` overrides
-    the setting. `client` names the front end in telemetry. `remote_approvals`: an approval that the front end can't ask
-    stays open until somebody answers it over the control socket; False: it is denied. `remote_turns`: others may start
-    turns over it; False: the host ends after its own. `session_id` names a new session beforehand; None: a fresh id.
+    `use_venv`: the user named the folder (`run -w`), so its virtual environment may run its tests. `client` names the
+    front end in telemetry. `remote_approvals`: an approval that the front end can't ask stays open until somebody
+    answers it over the control socket; False: it is denied. `remote_turns`: others may start turns over it; False: the
+    host ends after its own. `session_id` names a new session beforehand; None: a fresh id.
     """
 
     roots: tuple[Path, ...]
     client: str
+    added: tuple[Path, ...] = ()
     flags: Mapping[str, Any] = msgspec.field(default_factory=dict)
     resume: str | None = None
     as_it_was: bool = False
@@ -83,7 +86,6 @@ class HostOptions(msgspec.Struct, frozen=True, kw_only=True):
     remote_approvals: bool = False
     remote_turns: bool = True
     use_venv: bool = False
-    python: str | None = None
     env: Mapping[str, str] = msgspec.field(default_factory=variables)
 
 
@@ -124,7 +126,7 @@ async def host_session(
     states = state_dir(options.env)
     session_id = check_id(options.resume) if options.resume else options.session_id or new_id("sess")
     header = read_header(states / "sessions", session_id) if options.resume and options.as_it_was else None
-    roots = _roots(options, header)
+    roots = roots_wanted(options, header)
     loaded = load(workspace=roots[0], flags=options.flags, env=options.env)
     if header is not None:
         loaded = as_it_was(loaded, header, states / "sessions" / f"{session_id}.jsonl")
@@ -166,7 +168,7 @@ async def host_session(
         grants = Grants(states / "sessions" / f"{session_id}.grants")
         toolbox = standard_toolbox(
             workspace,
-            python=options.python or settings.python,
+            python=settings.python,
             trusted=trusted,
             use_venv=options.use_venv,
             environment=options.env,
@@ -359,13 +361,15 @@ def terms_of(
     )
 
 
-def _roots(options: HostOptions, header: SessionHeader | None) -> tuple[Path, ...]:
-    if not options.roots and header is not None:
-        return roots_of(header)
-    for root in options.roots:
-        if not root.is_dir():
-            raise UsageError(f"no such folder: {root}", hint="name an existing folder with --workspace")
-    return tuple(root.resolve() for root in options.roots)
+def roots_wanted(options: HostOptions, header: SessionHeader | None) -> tuple[Path, ...]:
+    """The folders of a session: those named, or those it had before, and those added. Raises UsageError."""
+    before = roots_of(header) if not options.roots and header is not None else ()
+    for option, given in (("--workspace", options.roots), ("--add-dir", options.added)):
+        for root in given:
+            if not root.is_dir():
+                raise UsageError(f"no such folder: {root}", hint=f"name an existing folder with {option}")
+    named = (root.resolve() for root in (*options.roots, *options.added))
+    return tuple(dict.fromkeys((*before, *named)))
 
 
 def _history(

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from agent_core.config import EFFORTS, Effort
+from agent_core.config.settings import EFFORTS, Effort
 from agent_core.errors import ConfigError, UsageError
 from agent_core.model.families import FAMILIES, OWN, EditTool, Family
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 
 EditTool = Literal["edit", "patch", "apply_patch"]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from agent_core.config.serve import LogFormat, LogLevel
 from agent_core.errors import ConfigError
-from agent_core.serve_options import LogFormat, LogLevel
 
 FEATURES: Mapping[str, str] = {
     "state": "what a lane remembers; without it an id is looked up in the store",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agent_core.config import Settings, TransportPolicy
+from agent_core.config.settings import Settings, TransportPolicy
 from agent_core.model.capabilities import ModelBook
 from agent_core.model.settings import ModelSettings
 from agent_core.runtime.embedded import Embedded

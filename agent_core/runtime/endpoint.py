@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from agent_core.config import Settings
+from agent_core.config.settings import Settings
 from agent_core.errors import ConfigError
 from agent_core.keys import Keys
 from agent_core.providers import provider_of

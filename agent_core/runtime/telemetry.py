@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent_core import __version__
 from agent_core.clock import Clock
-from agent_core.config import Settings
+from agent_core.config.settings import Settings
 from agent_core.errors import ConfigError
 from agent_core.keys import Keys
 from agent_core.telemetry.alive import Heart, Pulse

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 
 Mode = Literal["act", "plan"]
 """`plan`: nothing is written and no command can write; the answer is a plan."""

@@ -17,7 +17,7 @@ from textual.filter import LineFilter
 from textual.screen import Screen
 
 from agent_core.clock import Clock
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.errors import LooplineError
 from agent_core.variables import variables
 from dashboard.agent.composing.commands import COMMANDS, command_of
@@ -51,6 +51,7 @@ class AgentApp(App[int]):
         super().__init__()
         self.options, self.root, self.clock = options, root, clock
         self.talk = Talk(clock, self._changed, self._asked)
+        self.talk.options = options.of_turn
         self.conversation = ConversationScreen(self.talk, self, by_hand=by_hand)
         self.desk: SessionDesk | None = None
         self.figures: SessionFigures | None = None

@@ -74,7 +74,7 @@ def settled(options: AgentOptions) -> tuple[AgentOptions, Path]:
     if options.latest or options.resume:
         from agent_core.agent import finding
         from agent_core.agent.archive import Archive
-        from agent_core.config import state_dir
+        from agent_core.config.paths import state_dir
         from agent_core.hosting.resume import read_header, roots_of
 
         folder = state_dir(variables()) / "sessions"

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
-from agent_core.cli.options import (
-    Approve,
-    BaseUrl,
-    GoOn,
-    Model,
-    Python,
-    Transport,
-    Workspace,
-    approve_of,
-    program_of,
-)
+from agent_core.cli.options import AddDir, GoOn, Plan, Workspace, with_settings
 from agent_core.errors import UsageError
 
 
@@ -45,7 +36,9 @@ def _resume_alone(arguments: list[str]) -> list[str]:
     return found
 
 
+@with_settings
 def agent(
+    *,
     task: Annotated[str, typer.Argument(metavar="[TASK]", help="The first message.", show_default=False)] = "",
     go_on: GoOn = False,
     resume: Annotated[
@@ -54,11 +47,9 @@ def agent(
                      "and with its model; without a value: choose one."),
     ] = None,
     workspace: Workspace = None,
-    model: Model = None,
-    base_url: BaseUrl = None,
-    approve: Approve = None,
-    transport: Transport = None,
-    python: Python = None,
+    settings: Mapping[str, Any],
+    add_dir: AddDir = None,
+    plan: Plan = False,
     theme: Annotated[
         str | None, typer.Option(metavar="dark|light|ansi-dark|ansi-light", help="Colours. [default: dark]")
     ] = None,
@@ -78,7 +69,6 @@ def agent(
 
     if go_on and resume is not None:
         raise UsageError("--continue and --resume exclude each other")
-    flags = {"model": model, "base_url": base_url, "approve": approve_of(approve), "transport": transport}
     sys.exit(
         agent_command(
             AgentOptions(
@@ -86,8 +76,9 @@ def agent(
                 workspace=workspace,
                 resume=resume,
                 latest=go_on,
-                flags=flags,
-                python=program_of(python),
+                flags=settings,
+                added=tuple(add_dir or ()),
+                plan=plan,
                 plain=plain,
                 mouse=mouse,
                 theme=_theme(theme),

@@ -12,7 +12,8 @@ import msgspec
 from agent_core.agent import finding
 from agent_core.agent.archive import Entry
 from agent_core.agent.context.git_repository import find_repository
-from agent_core.config import Effort, load
+from agent_core.config.load import load
+from agent_core.config.settings import Effort
 from agent_core.errors import LooplineError, UsageError
 from agent_core.tools.workspace.walk import walk
 from agent_core.turns.options import Mode

@@ -22,10 +22,11 @@ from agent_core.hosting.port import SessionHost
 from agent_core.hosting.session import HostOptions
 from agent_core.telemetry.display import duration
 from agent_core.turns.events import TurnEnded, TurnEvent, TurnUndone
+from agent_core.turns.options import PLAIN, TurnOptions
 from agent_core.variables import variables
 from dashboard.agent.sessions.options import AgentOptions
 
-HELP = "write and press Enter; Ctrl-C stops the turn; /undo, /redo, /quit (or Ctrl-D)"
+HELP = "write and press Enter; Ctrl-C stops the turn; /undo, /redo, /plan, /act, /quit (or Ctrl-D)"
 
 
 def converse(options: AgentOptions) -> int:
@@ -40,6 +41,7 @@ class _Plain:
         self._options = options
         self._console: Console = make_console()
         self._terminal = Terminal(self._console, still=True)
+        self._of_turn = options.of_turn
         self._turn: str | None = None
         self._last: str | None = None
         self._undo: str | None = None
@@ -76,7 +78,7 @@ class _Plain:
                 as_it_was=resumed is not None,
                 remote_approvals=True,
                 use_venv=True,
-                python=said.python,
+                added=said.added,
                 env=variables(),
             )
 
@@ -110,10 +112,12 @@ class _Plain:
                 wanted = self._last if text == "/undo" else self._undo
                 if wanted is not None:
                     await host.undo(wanted)
+            elif text in ("/plan", "/act"):
+                self._of_turn = TurnOptions(mode="plan") if text == "/plan" else PLAIN
             elif text.startswith("/"):
                 self._say(HELP, "dim")
             elif text.strip():
-                self._turn = host.submit(text).turn_id
+                self._turn = host.submit(text, options=self._of_turn).turn_id
                 await host.ended(self._turn)
         except LooplineError as error:
             self._say(error.message + (f" ({error.hint})" if error.hint else ""), "bold red")

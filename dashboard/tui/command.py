@@ -9,7 +9,8 @@ from pathlib import Path
 
 from agent_core.clock import Clock, SystemClock
 from agent_core.collector import calm_collector
-from agent_core.config import load, runtime_dir, state_dir
+from agent_core.config.load import load
+from agent_core.config.paths import runtime_dir, state_dir
 from agent_core.errors import UsageError
 from agent_core.telemetry.rollup.figures import Targets
 from agent_core.telemetry.rollup.prices import LIST_PRICES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_core import __version__, launch
 from agent_core.clock import SystemClock
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.telemetry.log_lines import handler_to_stderr
 from agent_core.telemetry.screen import put, say
 from agent_core.variables import variables

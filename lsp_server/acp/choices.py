@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from agent_core.config import Approve, Effort
+from agent_core.config.settings import Approve, Effort
 from agent_core.errors import UsageError
 from agent_core.turns.options import TurnOptions
 from lsp_server.acp.lines import Json

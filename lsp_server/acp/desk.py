@@ -12,7 +12,9 @@ import msgspec
 from agent_core.agent.archive import Archive
 from agent_core.agent.history import History
 from agent_core.clock import rfc3339
-from agent_core.config import EFFORTS, Effort, Settings, load, state_dir
+from agent_core.config.load import load
+from agent_core.config.paths import state_dir
+from agent_core.config.settings import EFFORTS, Effort, Settings
 from agent_core.errors import LooplineError, UsageError
 from agent_core.hosting.manager import OpenOptions
 from agent_core.hosting.port import SessionHost

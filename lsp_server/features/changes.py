@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agent_core.agent.archive import Archive
 from agent_core.agent.checkpoints.reading import FileChange, changes_of
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.tools.workspace import text
 from agent_core.tools.workspace.diffs import diff
 from lsp_server.documents.documents import uri_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Literal
 
-from agent_core.config import load
+from agent_core.config.load import load
 from agent_core.errors import ConfigError
 from agent_core.keys import DEFAULT_URLS, VARIABLES, Keys
 from lsp_server.editor import Editor

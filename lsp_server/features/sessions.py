@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from agent_core.agent.archive import Archive
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from lsp_server.editor import Editor
 from lsp_server.protocol.methods import (
     Nothing,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_core.config import keep_setting, load
+from agent_core.config.load import keep_setting, load
 from agent_core.errors import UsageError
 from lsp_server.documents.documents import path_of
 from lsp_server.editor import Editor

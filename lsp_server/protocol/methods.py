@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import TurnStatus
 from agent_core.turns.options import Mode

@@ -34,7 +34,7 @@ OTHERS: dict[str, str] = {
     "agent_core/keys.py": "the user's",
     "agent_core/process_cost.py": "/proc",
     "agent_core/ready_file.py": "where the user said, or a private folder",
-    "agent_core/config.py": "the user's",
+    "agent_core/config/load.py": "the user's",
     "agent_core/repair/": "our own scripts; they read inside a command",
     "agent_core/responses_server/": "the service's own, which has no repository",
     "agent_core/runtime/embedded.py": "a private folder",

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from agent_core.config import SETTINGS, Settings, load
+from agent_core.config.load import load
+from agent_core.config.settings import SETTINGS, Settings
 from agent_core.errors import ConfigError, UsageError
 
 
@@ -129,8 +131,8 @@ def test_flags_and_variables_are_checked_like_files(home: dict[str, str]) -> Non
 
 
 def test_every_field_of_settings_is_in_the_table_once() -> None:
-    assert sorted(setting.field for setting in SETTINGS) == sorted(Settings.__struct_fields__)
-    assert all(setting.doc and setting.expected for setting in SETTINGS)
+    assert sorted(setting.field for setting in SETTINGS) == sorted(field.name for field in dataclasses.fields(Settings))
+    assert all(setting.row.doc and setting.row.expected for setting in SETTINGS)
 
 
 def test_a_provider_and_an_address_beside_it_are_refused() -> None:

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from agent_core.clock import SystemClock
-from agent_core.config import keep_setting, load
+from agent_core.config.load import keep_setting, load
 from agent_core.control.lock import Holder, SessionLock, read_holder
 from agent_core.errors import LooplineError, StateError
 from agent_core.keys import Keys

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.config import keep_setting, load
+from agent_core.config.load import keep_setting, load
 from agent_core.errors import StateError, UsageError
 from agent_core.keys import Keys, origin_of
 

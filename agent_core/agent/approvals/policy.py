@@ -31,7 +31,7 @@ from agent_core.agent.approvals.rules import (
     redirect_reason,
 )
 from agent_core.agent.approvals.words import Word
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.errors import ToolError
 from agent_core.tools.files.patch_format import read_patch
 from agent_core.tools.mcp.names import server_of

@@ -17,7 +17,7 @@ import msgspec
 from agent_core.cli.console import make_console
 from agent_core.cli.others.logs import PLACES, READERS, BadLine, Reader, parse
 from agent_core.clock import rfc3339
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.errors import UsageError
 from agent_core.telemetry.events import SCHEMA_VERSION, CallReported, Event
 from agent_core.telemetry.journal.sink import JournalSink

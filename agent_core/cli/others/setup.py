@@ -17,7 +17,8 @@ import msgspec
 
 from agent_core.cli.console import make_console
 from agent_core.cli.providers.keys import read_secret
-from agent_core.config import config_dir, load
+from agent_core.config.load import load
+from agent_core.config.paths import config_dir
 from agent_core.errors import FileRefused, UsageError
 from agent_core.keys import Keys
 from agent_core.telemetry.screen import put, say

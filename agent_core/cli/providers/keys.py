@@ -6,7 +6,8 @@ import getpass
 import sys
 
 from agent_core.cli.console import make_console
-from agent_core.config import Settings, load
+from agent_core.config.load import load
+from agent_core.config.settings import Settings
 from agent_core.errors import UsageError
 from agent_core.keys import Keys
 from agent_core.providers import PROVIDERS, provider_of

@@ -9,7 +9,7 @@ from rich.table import Table
 from agent_core.cli.console import make_console
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock
-from agent_core.config import load
+from agent_core.config.load import load
 from agent_core.model.capabilities import Capabilities
 from agent_core.providers import provider_of
 from agent_core.runtime.connect import model_book

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from agent_core.clock import rfc3339
-from agent_core.serve_options import LogFormat, LogLevel
+from agent_core.config.serve import LogFormat, LogLevel
 from agent_core.telemetry.display import clean, escaped_json
 
 MAX_WAITING = 10_000

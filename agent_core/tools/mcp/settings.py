@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.errors import ConfigError
 from agent_core.tools.mcp.names import MAX_SERVER_NAME, is_server_name
 

@@ -21,7 +21,7 @@ from typing import Literal
 import msgspec
 
 from agent_core import launch
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.tools.commands.environment import PYTHON_VARIABLE, with_git_settings
 from agent_core.tools.commands.running import Command
 from agent_core.tools.commands.scratch import Scratch, open_scratch

@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 
-from agent_core.config import Effort
+from agent_core.config.settings import Effort
 from agent_core.errors import UsageError
 from agent_core.telemetry.display import one_line
 

@@ -10,7 +10,7 @@ import msgspec
 
 from agent_core.agent.archive import Archive, Entry
 from agent_core.clock import Clock
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.hosting.manager import Move, OpenOptions, SessionManager
 from agent_core.hosting.port import FrontEnd, SessionHost
 from agent_core.hosting.session import HostOptions
@@ -132,7 +132,7 @@ class SessionDesk:
                 as_it_was=not new,
                 remote_approvals=True,
                 use_venv=True,
-                python=said.python,
+                added=said.added,
                 env=self._env,
             )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.config import runtime_dir
+from agent_core.config.paths import runtime_dir
 from agent_core.control.client import ControlClient, find_hosts
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.telemetry.emitter import ListSink

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.config import Settings
+from agent_core.config.settings import Settings
 from agent_core.errors import AuthError, ConfigError, HandshakeRefused, ServiceUnreachable
 from agent_core.keys import Keys
 from agent_core.runtime.connect import compacts_in_band, create_options, model_settings, shown

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.config import load
+from agent_core.config.load import load
 from agent_core.errors import ConfigError
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.keys import Keys

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.config import runtime_dir
+from agent_core.config.paths import runtime_dir
 from agent_core.control.client import ControlClient, find_hosts
 from agent_core.control.messages import ControlError, EventMessage, UpdateMessage
 from agent_core.hosting.session import Hosted, HostOptions, host_session

@@ -14,7 +14,9 @@ import pytest
 
 from agent_core.agent.history import History, SessionHeader
 from agent_core.clock import SystemClock
-from agent_core.config import Loaded, Settings, load, state_dir
+from agent_core.config.load import Loaded, load
+from agent_core.config.paths import state_dir
+from agent_core.config.settings import Settings
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import StateError, UsageError
 from agent_core.hosting.manager import OpenOptions, SessionManager

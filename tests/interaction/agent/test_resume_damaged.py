@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.agent.history import History
-from agent_core.config import state_dir
+from agent_core.config.paths import state_dir
 from agent_core.errors import UsageError
 from agent_core.hosting.session import HostOptions, host_session
 from agent_core.turns.events import Notice, TurnEvent

@@ -13,7 +13,7 @@ import pytest
 from agent_core.agent.approvals.policy import Approver, nobody
 from agent_core.agent.calls import Call
 from agent_core.agent.inbox import Inbox
-from agent_core.config import runtime_dir
+from agent_core.config.paths import runtime_dir
 from agent_core.control.client import ControlClient, find_hosts
 from agent_core.control.lock import SessionHeld
 from agent_core.errors import UsageError

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.config import Loaded, Settings, load, settings_files
+from agent_core.config.load import Loaded, load, settings_files
+from agent_core.config.settings import Settings
 from agent_core.hosting import reload as reloading
 from agent_core.hosting.reload import FileWatch, KeptRules, Reloader
 from agent_core.hosting.session import HostOptions, host_session

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.agent.context.agents_files import AgentsFiles
-from agent_core.config import load
+from agent_core.config.load import load
 from agent_core.errors import ConfigError, FileRefused
 from agent_core.tools.checks.linters import configured
 from agent_core.tools.checks.runners import look_at

@@ -25,7 +25,7 @@ async def writes_outside(tmp_path: Path, settings: str, seen: list[TurnEvent]) -
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text(settings)
     options = HostOptions(
-        roots=(tmp_path / "project",), client="test", flags={"model": "scripted"}, python=sys.executable, env=env
+        roots=(tmp_path / "project",), client="test", flags={"model": "scripted", "python": sys.executable}, env=env
     )
     async with host_session(options, observer=seen.append) as hosted:
         box = hosted.session._parts.toolbox

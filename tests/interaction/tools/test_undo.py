@@ -37,8 +37,7 @@ async def test_a_repair_is_undone_and_redone(tmp_path: Path) -> None:
     options = HostOptions(
         roots=(project,),
         client="test",
-        flags={"model": "repair", "approve": "auto"},
-        python=sys.executable,
+        flags={"model": "repair", "approve": "auto", "python": sys.executable},
         env=environment(tmp_path / "home"),
     )
     async with host_session(options, observer=seen.append) as hosted:

@@ -21,7 +21,7 @@ from agent_core.agent.limits import Limits
 from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
 from agent_core.agent.terms import Terms
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.model.capabilities import ModelBook
 from agent_core.model.session import ModelSession
 from agent_core.model.settings import ModelSettings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_core.cli.overrides import read_overrides
-from agent_core.config import load
+from agent_core.config.load import load
 from agent_core.errors import ConfigError, UsageError
 
 

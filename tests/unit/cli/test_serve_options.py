@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
 import msgspec
 import pytest
 
-from agent_core.config import Settings
+from agent_core.config.serve import OPTIONS, SERVED
+from agent_core.config.settings import Settings
 from agent_core.responses_server.settings import ServeSettings
-from agent_core.serve_options import OPTIONS, SERVED
 
 LOADED = """
 import sys
@@ -39,7 +40,7 @@ def test_each_row_names_a_field_of_the_settings_it_is_for_once() -> None:
     for option in direct:
         assert option.setting is not None
         assert option.default == of_the_service[option.setting].default, option.flag
-    of_files = {field.name for field in msgspec.structs.fields(Settings)}
+    of_files = {field.name for field in dataclasses.fields(Settings)}
     assert {option.field for option in SERVED} == {name for name in of_files if name.startswith("serve_")}
     assert all(option.doc and option.expected and option.default is None for option in SERVED)
 

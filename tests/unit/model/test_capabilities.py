@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_core.agent.shaping import Shaping
-from agent_core.config import EFFORTS
+from agent_core.config.settings import EFFORTS
 from agent_core.errors import ConfigError, UsageError
 from agent_core.model.capabilities import ModelBook, Stated, family_of, plain_name
 from agent_core.model.families import FAMILIES, OWN

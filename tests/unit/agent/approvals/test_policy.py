@@ -14,7 +14,7 @@ from agent_core.agent.approvals.grammar import MAX_CHARACTERS
 from agent_core.agent.approvals.grants import Grants
 from agent_core.agent.approvals.policy import Policy, subject_of
 from agent_core.agent.approvals.reading import read_shell
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.tools.port import Kind
 from tests.unit.agent.approval_matrix import ALLOW, DENY, ROOT, ROWS, SERVER_ROWS
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.agent.approvals.policy import Policy, subject_of
 from agent_core.agent.limits import Limits, Spent, check
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.errors import LimitReached
 from agent_core.tools.port import Kind
 

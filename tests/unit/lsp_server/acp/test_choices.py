@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from acp import schema
 
-from agent_core.config import Approve
+from agent_core.config.settings import Approve
 from agent_core.errors import ConfigError, UsageError
 from agent_core.turns.approval import Approval
 from agent_core.turns.options import TurnOptions
