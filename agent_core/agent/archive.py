@@ -32,6 +32,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     items: int = 0
     status: str = ""
     host_pid: int | None = None
+    """Process that hosts it now; None: nobody does."""
     problem: str = ""
     damaged: int = 0
     """Lines of its file that can't be read and are left out."""

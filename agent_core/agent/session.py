@@ -63,10 +63,13 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     client: str
     project: str | None = None
     websocket_share: float | None = None
+    """Told to telemetry; None: every session uses the WebSocket."""
     checkpoints: Checkpoints | None = None
+    """None: turns can't be undone."""
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
     book: ModelBook = msgspec.field(default_factory=ModelBook)
     effort: Effort | None = None
+    """None: as the model likes."""
     reasoning_summary: bool = False
     questions: PendingQuestions = msgspec.field(default_factory=PendingQuestions)
 

@@ -53,6 +53,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     flags: Mapping[str, Any]
     json: bool = False
     resume: str | None = None
+    """Id, beginning of it, or title of a session; None: a new one."""
     added: tuple[Path, ...] = ()
     mode: Mode = "act"
     go_on: bool = False

@@ -60,6 +60,7 @@ class Row(NamedTuple):
     editor: bool = False
     """An editor's settings may say it, too, under `editor_key`."""
     flag: str | None = None
+    """What an error calls it where it has no option of `run`; None: by its option, or its key."""
 
 
 class Setting(NamedTuple):

@@ -22,7 +22,8 @@ _SNAPSHOT = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$")
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """`family` "": nobody knows this model. `efforts` None: not known, so any may be tried. The rest as in `Family`."""
+    """`family` "": nobody knows this model. `efforts` None: not known, so any may be tried. None: not known. The rest
+    as in `Family`."""
 
     model: str
     family: str = ""

@@ -161,10 +161,12 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     items: list[bytes]
     finish_reason: str
     usage: Usage | None
+    """None: the service told none."""
     attempts: int
     reuse: Reuse
     transport: TransportKind
     bytes_up: int
+    """Of the create frames of all attempts."""
     timing: CallTiming
 
 

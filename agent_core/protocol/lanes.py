@@ -129,7 +129,9 @@ class Ticket:
 
     number: int
     lane: str | None
+    """None: the default lane."""
     previous_response_id: str | None
+    """None: it continues none."""
     payload: object = None
     refusal: Exception | None = None
     size: int = 0

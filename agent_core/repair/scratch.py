@@ -56,7 +56,9 @@ class Survey:
     traced: bool
     """Whether the lines of all tests that matter were recorded."""
     passed: int
+    """How many of those that ran."""
     seconds: float
+    """The whole look, what starts the tests included."""
     all_s: float
     """What the tests took."""
     usual_s: float

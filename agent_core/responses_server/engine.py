@@ -159,7 +159,9 @@ class EngineRequest(msgspec.Struct, kw_only=True):
     memory: dict[str, Any]
     max_output_tokens: int | None = None
     temperature: float | None = None
+    """None: the engine's own."""
     top_p: float | None = None
+    """None: the engine's own."""
     text_format: dict[str, Any] | None = None
     reasoning: dict[str, Any] | None = None
     verbosity: str | None = None

@@ -20,7 +20,8 @@ TransportKind = Literal["websocket", "http"]
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
-    """Fields common to all events. `v`, `source`, `seq`, `time` and `mono_ns` are stamped by `emitter.Emitter`."""
+    """Fields common to all events. `v`, `source`, `seq`, `time` and `mono_ns` are stamped by
+    `emitter.Emitter`. None, here and in every event: not known, or it does not apply."""
 
     v: int = 0
     source: str = ""
@@ -89,6 +90,9 @@ class CallProgress(Event, frozen=True, kw_only=True, tag="call.progress"):
 
 
 class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
+    """The end of a call. Token counts are inclusive: cached and written ones are among the input, reasoning among the
+    output. None: the service did not say."""
+
     status: Status
     duration_ms: float
     response_id: str | None = None
@@ -105,6 +109,7 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
     """What was asked for; None: nothing."""
     deltas: int | None = None
     bytes_down: int | None = None
+    """Of everything the service sent for it."""
     finish_reason: str | None = None
     error_code: str | None = None
     cost_usd: float | None = None
@@ -120,7 +125,7 @@ class CallCompleted(Event, frozen=True, kw_only=True, tag="call.completed"):
 class CallReported(Event, frozen=True, kw_only=True, tag="call.reported"):
     """A call that was not measured by us, whole, as another agent or a service told of it. Its stamps are of its end.
 
-    Nothing is added to what was said: what is missing there is None here.
+    Nothing is added to what was said: what is missing there is None here. None: not told.
     """
 
     reporter: str
@@ -142,6 +147,7 @@ class CallReported(Event, frozen=True, kw_only=True, tag="call.reported"):
     reasoning_tokens: int | None = None
     deltas: int | None = None
     bytes_down: int | None = None
+    """Of everything the service sent for it."""
     finish_reason: str | None = None
     error_code: str | None = None
     cost_usd: float | None = None
@@ -205,7 +211,7 @@ class ConnectionClosed(Event, frozen=True, kw_only=True, tag="connection.closed"
 class ServiceCall(Event, frozen=True, kw_only=True, tag="service.call"):
     """One call as the service saw it. `reused_tokens`: our own cache. `tools_ignored`: tools it can't use.
 
-    `screened`: code of the screen that flagged or blocked the input, None for none.
+    `screened`: code of the screen that flagged or blocked the input, None for none. None elsewhere: not known.
     """
 
     response_id: str

@@ -23,6 +23,8 @@ CONNECTIONS = 40
 
 
 class Result(msgspec.Struct, kw_only=True):
+    """What a run of the crowd came to. Percentiles are over the pushes, and over the turns that a stream showed."""
+
     agents: int
     streams: int
     seconds: float
@@ -31,6 +33,7 @@ class Result(msgspec.Struct, kw_only=True):
     turns: int
     pushes: int
     refused: int
+    """Answers other than 200; the push was made again."""
     ingest_p50_ms: float
     ingest_p99_ms: float
     lag_p50_ms: float

@@ -23,12 +23,16 @@ class Connection(msgspec.Struct, kw_only=True):
     connection: str
     source: str
     session: str | None
+    """None: not known."""
     state: State = "open"
     """`lost`: its process ended without closing it."""
     opened_ns: int | None = None
+    """None: its opening was missed."""
     ended_ns: int | None = None
+    """None while it is open."""
     last_ns: int = 0
     handshake_ms: float | None = None
+    """None: its opening was missed."""
     cause: str | None = None
     """Why it was opened, then why it ended; None if no reason was given."""
     calls: int = 0
@@ -36,8 +40,11 @@ class Connection(msgspec.Struct, kw_only=True):
     """Calls that continued their chain; one whose chain turned out lost is none."""
     warmups: int = 0
     bytes_up: int = 0
+    """Of create frames."""
     bytes_down: int = 0
+    """Of everything that the service sent."""
     failed: int = 0
+    """Calls that failed."""
     lanes: set[str] = msgspec.field(default_factory=set)
     """Named lanes; the default lane has no name."""
     history: list[tuple[int, str, str | None]] = msgspec.field(default_factory=list)

@@ -30,7 +30,8 @@ _REPEATED = {
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One trouble. `code` is of low cardinality; `text` is one sentence without content of the session."""
+    """One trouble. `code` is of low cardinality; `text` is one sentence without content of the session.
+    None: it is about none."""
 
     at_ns: int
     severity: Severity

@@ -73,6 +73,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     cost_partial: bool
     """Some calls of that time have no known cost."""
     running: int
+    """Turns that run."""
     approvals: int
 
 

@@ -38,11 +38,13 @@ class TurnLine(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens per second: the live estimate while it streams, else `turn_rate`."""
     rate_estimated: bool
     cache_ratio: float | None
+    """Cached of the input tokens, 0 to 1."""
     input_tokens: int | None
     cached_tokens: int | None
     output_tokens: int | None
     cost_usd: float | None
     bytes_up: int
+    """Of the create frames of its calls."""
     error_code: str | None
     """Of the last call that failed."""
     approvals: int

@@ -18,7 +18,8 @@ BarKind = Literal["call", "tool", "approval"]
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that took time. Offsets are nanoseconds since the turn's start."""
+    """One thing that took time. Offsets are nanoseconds since the turn's start. `call`, `tool`, `approval`: what it
+    is of, one of the three."""
 
     kind: BarKind
     id: str
@@ -52,6 +53,7 @@ class Waterfall(msgspec.Struct, frozen=True, kw_only=True):
     span_ns: int
     duration_ms: float
     status: TurnStatus | None
+    """None while it runs."""
     stages_ms: dict[Stage, float]
     """Adds up to `duration_ms`."""
     bars: tuple[Bar, ...]

@@ -37,7 +37,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     parts: list[Part]
     ttft_x: float | None
+    """Where the first token is, in per cent of the axis; None without one."""
     ttft_ms: float | None
+    """None without a first token."""
     running: bool
     status: str
     offset: str

@@ -9,6 +9,8 @@ from dashboard.web.parts import Parts
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """What `/healthz` tells those who may ask: since the hub began, but for what it holds now."""
+
     version: str
     uptime_s: int
     writes: str
@@ -19,15 +21,20 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     events: int
     """Taken since the hub began."""
     repeated: int
+    """Events that had been taken before."""
     refused: int
+    """Batches that were not taken."""
     unfit: int
+    """Events that were taken and that nothing could be made of."""
     sources: int
     in_memory: int
+    """Sources in memory, of those known."""
     streams: int
     resyncs: int
     coalesced: int
     """Changes that were told as one with another."""
     slow_closed: int
+    """Streams that were closed because their reader fell behind."""
     days: int
     first_day: str
     disk_bytes: int

@@ -25,6 +25,9 @@ def no_abort(peer: tuple[str, int] | None) -> None:
 
 @dataclass
 class Parts:
+    """What the pages and streams of one web dashboard share; `app` makes it, and each request finds it by
+    `parts_of`."""
+
     hub: Hub
     people: People
     auth: Auth

@@ -89,6 +89,7 @@ class Call(Event, tag="call"):
     input_tokens: int | None = None
     cached_tokens: int | None = None
     cached_share: float | None = None
+    """Cached of the input tokens."""
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     duration_ms: float | None = None

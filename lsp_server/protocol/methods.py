@@ -225,9 +225,9 @@ class TurnChangesGet(Shape):
 
 
 class TurnFile(Shape):
-    """A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
-    not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who changed it, the
-    agent's own edits, commands that it ran, or both."""
+    """A file before and after a turn. `existed` and `exists`: whether it was there. A text (`before`, `after`) is
+    absent where the file was not there, is no text, or is too large or too old to be kept; `diff` is empty then.
+    `by`: who changed it, the agent's own edits, commands that it ran, or both."""
 
     path: str
     uri: str
@@ -237,7 +237,9 @@ class TurnFile(Shape):
     after: str | None = None
     diff: str = ""
     added: int = 0
+    """Lines, as in the diff."""
     removed: int = 0
+    """Lines, as in the diff."""
     by: Literal["edit", "command", "both"] = "edit"
 
 

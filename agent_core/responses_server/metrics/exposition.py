@@ -20,8 +20,10 @@ class Now(msgspec.Struct, frozen=True, kw_only=True):
 
     connections: Mapping[str, int]
     running: int
+    """Responses that run."""
     draining: bool
     ledger_pending: int
+    """Entries of the ledger that are not on the disk yet."""
     limited: Mapping[tuple[str, str], int]
     auth_refused: Mapping[str, int]
     resident_bytes: int | None

@@ -45,6 +45,7 @@ class Bill(msgspec.Struct, frozen=True, kw_only=True):
     new_tokens: int
     reused_tokens: int
     tools_ignored: int
+    """Tools of the request that the engine can't use."""
     screened: str
     stored: bool
 

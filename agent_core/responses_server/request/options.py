@@ -48,8 +48,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     text_format: dict[str, Any] | None
+    """Of the answer, as the client gave it; None: plain text."""
     verbosity: str | None
+    """None: as the model likes."""
     reasoning: dict[str, Any] | None
+    """`effort` and `summary` as the client gave them; None: not given."""
     compact_above: int | None
     seal_reasoning: bool
     truncate: bool

@@ -40,6 +40,7 @@ class Remembered:
     tools: ToolSet
     stored: bool
     header: Header | None = None
+    """Instructions and tools as rendered; None: they were not yet."""
     screens: States | None = None
     size: int = 0
     memory: dict[str, Any] = field(default_factory=dict)

@@ -63,8 +63,11 @@ class Figures:
     """Counts of ended calls and turns. Warm-ups count in `warmups`, `bytes_up` and `creates` only: their usage
     answers nobody.
 
-    Token sums are over the calls that report them (`*_known` says how many do), as reported; `suspect` counts, by
-    figure, the calls whose figure cannot be right. Such a time enters no percentile and such a cost no sum.
+    Token sums are over the calls that report them, as reported; `input_known`, `cached_known`, `output_known` and
+    `cost_known` say how many do, `cost_unknown` how many have no price. `suspect` counts, by figure, the calls whose
+    figure cannot be right, `usage_suspect` those with one of their counts; such a time enters no percentile and such a
+    cost no sum. `bytes_down` is all that came for calls; `bytes_saved` what their chains spared, over
+    `bytes_saved_calls` calls. `turns_good`: those that met the targets.
     `cacheable_*` are the sums of those calls that report input and cached tokens plausibly; only they enter the cache
     ratio.
     """

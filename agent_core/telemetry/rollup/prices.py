@@ -19,7 +19,9 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}\Z")
 
 
 class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """US dollars per million tokens. None: no separate rate, the tokens cost what other input costs."""
+    """US dollars per million tokens, each rate: `input`, `output`, `cached`, `cache_write`, and for long calls
+    `long_input`, `long_output`, `long_cached`, `long_cache_write`. None: no separate rate, the tokens cost what other
+    input costs."""
 
     input: float
     output: float

@@ -24,7 +24,10 @@ _RATED = frozenset(("output_tokens", "reasoning_tokens", "ttft_ms"))
 
 
 class CallRow(msgspec.Struct, kw_only=True):
-    """One call, over all its attempts."""
+    """One call, over all its attempts. None: not known (yet), or the service did not say.
+
+    Positions (`*_ns`) are nanoseconds on the source's own clock, as in its events.
+    """
 
     call: str
     source: str
@@ -70,6 +73,7 @@ class CallRow(msgspec.Struct, kw_only=True):
     """Running estimate; superseded by `output_tokens`."""
     deltas: int | None = None
     bytes_down: int | None = None
+    """Of everything the service sent for it."""
     response_id: str | None = None
     finish_reason: str | None = None
     error_code: str | None = None
@@ -178,6 +182,8 @@ class CallRow(msgspec.Struct, kw_only=True):
 
 
 class ToolRow(msgspec.Struct, kw_only=True):
+    """One run of a tool. None: it runs still, or was not told."""
+
     tool_call: str
     name: str
     call: str | None
@@ -219,11 +225,14 @@ class TurnRow(msgspec.Struct, kw_only=True):
     turn: str
     source: str
     session: str | None
+    """None: its start was missed."""
     started_ns: int
     number: int = 0
     """1, 2, … within its session as long as that is known; 0 without one."""
     ended_ns: int | None = None
+    """None while it runs."""
     status: TurnStatus | None = None
+    """None while it runs."""
     duration_ns: int = 0
     """To the end; of a running turn to its latest event."""
     stages_ns: dict[Stage, int] = {}
@@ -232,6 +241,7 @@ class TurnRow(msgspec.Struct, kw_only=True):
     ttft_ms: float | None = None
     """First delta of any channel of any call, from the turn's start."""
     visible_ttft_ms: float | None = None
+    """First delta that a person sees, from the turn's start; None before it."""
     calls: list[str] = []
     tools: list[ToolRow] = []
     approvals: list[ApprovalRow] = []
@@ -256,12 +266,16 @@ class TurnRow(msgspec.Struct, kw_only=True):
 
 
 class SessionRow(msgspec.Struct, kw_only=True):
+    """One session of a source. None: its start was missed, or did not say."""
+
     session: str
     source: str
     client: str | None = None
     project: str | None = None
     roots: int | None = None
+    """How many folders."""
     websocket_share: float | None = None
+    """0 to 1, see the setting of that name."""
     started_ns: int | None = None
     last_ns: int | None = None
     turns: list[str] = []

@@ -52,6 +52,7 @@ class Tool(Block, frozen=True, kw_only=True):
     output: str = ""
     tail: tuple[str, ...] = ()
     duration_ms: float | None = None
+    """None while it runs."""
     mine: bool = False
 
 

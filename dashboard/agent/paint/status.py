@@ -24,9 +24,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     context_size: int | None = None
     """Tokens at which the conversation is made shorter, or that the model takes."""
     rate: float | None = None
+    """Output tokens per second."""
     rate_estimated: bool = False
     ttft_ms: float | None = None
     cache_ratio: float | None = None
+    """Cached of the input tokens of the latest call, 0 to 1."""
     reuse: str | None = None
     cost_usd: float | None = None
     cost_partial: bool = False

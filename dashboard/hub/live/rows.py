@@ -20,6 +20,8 @@ from dashboard.state.silence import silent_words
 
 
 class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn on the live page: what is drawn, as text where it is only shown. "": not known."""
+
     team: str
     turn: str
     agent: str
@@ -55,6 +57,8 @@ class LiveRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LiveError(msgspec.Struct, frozen=True, kw_only=True):
+    """A trouble on the live page, as text. `time` is `at_ms` in words."""
+
     team: str
     agent: str
     client: str
@@ -80,9 +84,11 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """The big numbers over the last 15 minutes, the rate of now, and the oldest open connections."""
 
     running: int
+    """Turns that run."""
     hidden: int
     """Running turns beyond those that are shown."""
     rate: float
+    """Tokens per second, of all that streams now; 0 if nothing does."""
     rate_text: str
     ttft: str
     reused: str

@@ -32,6 +32,7 @@ class ServiceRow(msgspec.Struct, kw_only=True):
     model: str
     responses: int = 0
     failed: int = 0
+    """Responses with the status failed."""
     told: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0

@@ -66,6 +66,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Outcome of the latest call, "" without one."""
     started_us: int
     ended_us: int | None
+    """None while it runs."""
     body: bytes
 
     @property
@@ -221,6 +222,7 @@ class TurnQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Turns that started in [since, until), newest first. "" matches all."""
 
     team: str | None
+    """None: all teams."""
     since_us: int
     until_us: int
     agent: str = ""
@@ -229,6 +231,7 @@ class TurnQuery(msgspec.Struct, frozen=True, kw_only=True):
     status: str = ""
     session: str = ""
     limit: int = 100
+    """Most turns in an answer."""
 
 
 class FindingQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -424,9 +424,9 @@
 ---@field exitCode? integer
 
 ---@class loopline.TurnFile
----A file before and after a turn. `existed` and `exists`: whether it was there. A text is absent where the file was
----not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who changed it, the
----agent's own edits, commands that it ran, or both.
+---A file before and after a turn. `existed` and `exists`: whether it was there. A text (`before`, `after`) is absent
+---where the file was not there, is no text, or is too large or too old to be kept; `diff` is empty then. `by`: who
+---changed it, the agent's own edits, commands that it ran, or both.
 ---@field path string
 ---@field uri string
 ---@field existed boolean
