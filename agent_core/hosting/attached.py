@@ -146,8 +146,9 @@ class AttachedHost:
         """Raises ControlError."""
         return await self._speak().steer(turn.turn_id, text)
 
-    def undo(self, turn_id: str) -> None:
-        task = asyncio.create_task(self._take_back(turn_id), name=f"undo {turn_id} elsewhere")
+    def undo(self, turn_id: str, *, files: bool, conversation: bool) -> None:
+        work = self._take_back(turn_id, files=files, conversation=conversation)
+        task = asyncio.create_task(work, name=f"undo {turn_id} elsewhere")
         self._undoing.add(task)
         task.add_done_callback(self._undoing.discard)
 
@@ -278,9 +279,9 @@ class AttachedHost:
                 turn.status = "running"
         return True
 
-    async def _take_back(self, turn_id: str) -> None:
+    async def _take_back(self, turn_id: str, *, files: bool, conversation: bool) -> None:
         try:
-            await self._speak().undo(self._audience.id, turn_id)
+            await self._speak().undo(self._audience.id, turn_id, files=files, conversation=conversation)
         except LooplineError as error:
             if error.code != "control_busy":  # it takes long, and goes on
                 self._audience.refuse(error)

@@ -36,9 +36,11 @@ session it is, new or resumed, its host fills in. Raises LooplineError."""
 
 
 class Undo(msgspec.Struct, frozen=True):
-    """A turn to take back."""
+    """A turn to take back: its files, its conversation, or both."""
 
     turn_id: str
+    files: bool
+    conversation: bool
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -114,8 +116,8 @@ class LocalHost:
         given = self._hosted.session.steer(turn.turn_id, text)
         return Steered(input_id=given.input_id, fate=given.fate)
 
-    def undo(self, turn_id: str) -> None:
-        self._wanted.put_nowait(Undo(turn_id))
+    def undo(self, turn_id: str, *, files: bool, conversation: bool) -> None:
+        self._wanted.put_nowait(Undo(turn_id, files, conversation))
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return self._hosted is not None and self._hosted.session.approvals.answer(approval_id, decision, by=by)
@@ -233,9 +235,9 @@ class LocalHost:
                     return
                 wanted.status = "running"
                 await asyncio.wait({handle.done})
-            case Undo(turn_id=turn_id):
+            case Undo(turn_id=turn_id, files=files, conversation=conversation):
                 try:
-                    await self._hosted.session.undo(turn_id)
+                    await self._hosted.session.undo(turn_id, files=files, conversation=conversation)
                 except LooplineError as error:
                     self._audience.refuse(error)
             case Ready(done=asyncio.Future() as done) if not done.done():

@@ -85,9 +85,9 @@ class ManagedSession:
         turn.task += f"\n\n{text}"
         return Steered(input_id=new_id("inp"), fate="queued")
 
-    async def undo(self, turn_id: str) -> None:
+    async def undo(self, turn_id: str, *, files: bool = True, conversation: bool = False) -> None:
         self._audience.turns.check_undo(turn_id)
-        self._at.undo(turn_id)
+        self._at.undo(turn_id, files=files, conversation=conversation)
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return await self._at.answer(approval_id, decision, by=by)

@@ -90,14 +90,17 @@ class SessionHost(Protocol):
         if the session is closed before."""
 
     async def cancel(self, turn_id: str) -> None:
-        """Cancelling a turn that ended is no error. Raises UsageError (`unknown_turn`)."""
+        """Tell a turn to stop, and return: front ends answer their users at once, and several turns must be told before
+        the first has ended. `ended` returns once nothing of it is left. Cancelling a turn that ended is no error.
+        Raises UsageError (`unknown_turn`)."""
 
     async def steer(self, turn_id: str, text: str) -> Steered:
         """Raises UsageError (`unknown_turn`)."""
 
-    async def undo(self, turn_id: str) -> None:
-        """Take back what a turn did to files, once nothing runs; what comes of it is told as an event. `turn_id` may
-        be the id of an earlier undoing. Raises UsageError (`unknown_turn`, `turn_running`)."""
+    async def undo(self, turn_id: str, *, files: bool = True, conversation: bool = False) -> None:
+        """Take back what a turn did, once nothing runs; what comes of it is told as an event. `files`: what it changed,
+        and the model is told; `conversation`: the model forgets it and what was said since. `turn_id` may be the id of
+        an earlier undoing. Raises UsageError (`unknown_turn`, `turn_running`)."""
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         """False: it is not one of this session's, or not open any more."""
@@ -129,7 +132,8 @@ class SessionHost(Protocol):
         """Open the session now. Raises LooplineError: what keeps it from that."""
 
     def reconfigure(self, *, roots: tuple[Path, ...] | None = None, model: str | None = None) -> None:
-        """Settings changed: they hold from the next turn on, and so does `model`; other `roots` hold at once."""
+        """Settings changed: they are read anew, by `OpenOptions.settings`, and hold from the next turn on, and so does
+        `model`. Other `roots` hold at once. None: as before."""
 
     async def cancel_all(self) -> None:
         """Returns once nothing of any turn in this process is left. Bound the wait."""

@@ -105,7 +105,7 @@ def test_each_field_of_a_large_class_says_its_unit_and_what_none_means() -> None
         f"{path} {node.name}": without_words(node) or ["the class itself"]
         for path, module in modules().items()
         if not path.startswith(tuple(DOCUMENTED_ELSEWHERE))
-        for node in ast.walk(module)
+        for node in module.body
         if isinstance(node, ast.ClassDef)
         and sum(isinstance(part, ast.AnnAssign) for part in node.body) > MANY
         and (without_words(node) or not ast.get_docstring(node))

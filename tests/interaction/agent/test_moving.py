@@ -21,7 +21,7 @@ from agent_core.hosting.port import SessionHost
 from agent_core.hosting.session import HostOptions
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
-from agent_core.turns.events import TurnEvent
+from agent_core.turns.events import TurnEvent, TurnUndone
 from tests.support.lsp.puppet import Puppet, puppet, puppet_env, steps
 from tests.support.system.cli import ROOT, started
 from tests.support.system.waiting import eventually
@@ -178,6 +178,27 @@ async def test_a_run_on_a_terminal_steers_the_turn_of_another_process_and_answer
                 await run.wait()
             os.close(main)
         assert "mind the gap" in model.heard and (tmp_path / "project" / "ran.txt").exists()
+
+
+async def test_a_conversation_is_taken_back_without_files_wherever_the_session_is_hosted(tmp_path: Path) -> None:
+    async with sides(tmp_path) as (host, other, _, env):
+        session = await host.new()
+        turns = [session.submit(steps({"text": text})) for text in ("first", "second")]
+        for turn in turns:
+            await session.ended(turn.turn_id)
+        there = await other.manager.open(session.id, other.options)
+        await there.undo(turns[1].turn_id, files=False, conversation=True)
+        await eventually(lambda: len(undone(other.front)) == 1)
+        await session.undo(turns[0].turn_id, files=False, conversation=True)
+        await eventually(lambda: len(undone(host.front)) == 2)
+        told = [(event.turn_id, event.undo_id) for event in undone(host.front)]
+        assert told == [(turns[1].turn_id, None), (turns[0].turn_id, None)]
+        history = Path(env["XDG_STATE_HOME"], "loopline", "sessions", f"{session.id}.jsonl").read_text()
+        assert history.count('"undone"') == 2
+
+
+def undone(front: Front) -> list[TurnUndone]:
+    return [event for event in front.told if isinstance(event, TurnUndone)]
 
 
 def _kinds(events: Sequence[TurnEvent]) -> list[str]:
