@@ -7,11 +7,12 @@ agent.py         the methods, each with its handler
 desk.py          opening, finding and listing sessions
 session.py       one session as its client works with it
 choices.py       modes and options that a session offers
+commands.py      what is said with a slash
 prompts.py       what was said, as a task
 updates.py       what happens in a turn, as `session/update`
 tool_calls.py    a tool call as clients draw it: title, kind, places, differences
 replay.py        a stored session, told again
-front_end.py     permissions, asked of the client
+front_end.py     permissions and questions, asked of the client
 files.py         the client's file system as the tools' open documents
 mcp.py           MCP servers that the client brings
 serving.py       one client, until either is gone

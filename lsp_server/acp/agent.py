@@ -98,6 +98,7 @@ class Agent:
 
     async def _new(self, asked: schema.NewSessionRequest) -> Json:
         session = await self.desk.new(_terms(asked))
+        session.greet()
         return {"sessionId": session.id, **session.choices.described()}
 
     async def _load(self, asked: schema.LoadSessionRequest) -> Json:
@@ -107,14 +108,17 @@ class Agent:
         entries = page(history.items.raw(0), history.turn_of, None, MAX_REPLAYED).entries
         for update in replayed(entries, session.placed):
             session.tell(update)
+        session.greet()
         return session.choices.described()
 
     async def _resume(self, asked: schema.ResumeSessionRequest) -> Json:
         session = await self.desk.find(asked.session_id, _terms(asked))
+        session.greet()
         return session.choices.described()
 
     async def _fork(self, asked: schema.ForkSessionRequest) -> Json:
         session = await self.desk.fork(asked.session_id, _terms(asked))
+        session.greet()
         return {"sessionId": session.id, **session.choices.described()}
 
     async def _list(self, asked: schema.ListSessionsRequest) -> Json:
@@ -172,7 +176,7 @@ def answered(prompted: Prompted) -> Json:
     """Raises RequestError for a turn that failed."""
     ended, figures = prompted.ended, [msgspec.to_builtins(call) for call in prompted.figures]
     if ended is None:
-        return {"stopReason": "cancelled"}
+        return {"stopReason": "end_turn" if prompted.done else "cancelled"}
     facts = {"turnId": ended.turn_id, "status": ended.status, "durationMs": round(ended.duration_ms, 1)}
     meta = {"loopline": {**facts, "calls": figures}}
     if ended.status == "completed":

@@ -68,8 +68,10 @@ class Peer:
     written. Runs on the event loop; `notify` and answers never wait.
     """
 
-    def __init__(self, handle: Handle, read: Callable[[], Awaitable[bytes]]) -> None:
-        self._handle, self._read = handle, read
+    def __init__(
+        self, handle: Handle, read: Callable[[], Awaitable[bytes]], max_unread_bytes: int = MAX_UNREAD_BYTES
+    ) -> None:
+        self._handle, self._read, self._max_unread_bytes = handle, read, max_unread_bytes
         self._lines = LineReader()
         self._ready: list[Json] = []
         self._unsent: list[bytes] = []
@@ -136,7 +138,7 @@ class Peer:
         if self.lost.is_set():
             return
         self._unread_bytes += len(line)
-        if self._unread_bytes > MAX_UNREAD_BYTES:
+        if self._unread_bytes > self._max_unread_bytes:
             self.lost.set()
             self._unsent.clear()
             return

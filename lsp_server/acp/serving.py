@@ -34,6 +34,7 @@ async def serve(env: Mapping[str, str], pipes: Pipes, opening: Opening) -> None:
     tasks: set[asyncio.Task[Any]] = {reading, writing, lost}
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        reading.cancel()  # nothing that a client still sends is begun any more
         await process.manager.cancel_turns(CANCEL_S)
         agent.desk.leave()
         await agent.peer.end()

@@ -26,6 +26,7 @@ from agent_core.turns.events import (
     TurnBegan,
     TurnEnded,
     TurnEvent,
+    TurnUndone,
 )
 from lsp_server.acp import tool_calls as calls
 from lsp_server.acp.lines import Json
@@ -75,6 +76,8 @@ class Updates:
                 return [thought(f"\n[{severity}: {text}]\n")]
             case Plan(steps=steps):
                 return [plan(steps)]
+            case TurnUndone():
+                return [message(undone(event))]
             case ApprovalAsked(approval=approval) if approval.tool_call_id:
                 begun = _start(approval.tool_call_id, calls.titled(approval.name, approval.subject), approval.name)
                 return self._once(approval.tool_call_id, begun)
@@ -124,6 +127,21 @@ class Updates:
         if places:
             ended["locations"] = places
         return [{**ended, "_meta": {"loopline": {"tool": figures}}}]
+
+
+def usage(used_tokens: int, context_tokens: int) -> Json:
+    """How full the model's context is."""
+    return {"sessionUpdate": "usage_update", "used": used_tokens, "size": context_tokens}
+
+
+def undone(event: TurnUndone) -> str:
+    """What came of it, in words."""
+    if not event.restored and not event.conflicts:
+        return "Nothing was changed.\n"
+    lines = [f"Restored: {', '.join(event.restored)}."] if event.restored else []
+    if event.conflicts:
+        lines.append(f"Left as they are, at least in part, for they changed since: {', '.join(event.conflicts)}.")
+    return "\n".join(lines) + "\n"
 
 
 def message(text: str, role: str = "agent") -> Json:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
+import os
 import signal
 from pathlib import Path
 
@@ -89,3 +92,31 @@ async def test_the_same_session_in_two_processes(tmp_path: Path) -> None:
             assert two.text(session) == "Two."
         listed = loopline("sessions", "--json", env=env, cwd=tmp_path)
         assert listed.code == 0 and session in listed.out
+
+
+async def test_a_client_that_reads_no_more_is_given_up(tmp_path: Path) -> None:
+    """What it does not read is held up to a bound; then it counts as gone, and the process ends."""
+    async with puppet() as model, agent(puppet_env(tmp_path / "home", model), 2 << 20) as client:
+        await client.initialize()
+        client.listens.clear()
+        client.may_be_cut = True
+        ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        exit_handle = os.pidfd_open(client.process.pid)
+
+        def gone() -> None:
+            asyncio.get_running_loop().remove_reader(exit_handle)
+            ended.set_result(None)
+
+        asyncio.get_running_loop().add_reader(exit_handle, gone)
+        name = "x" * (1 << 20)  # each answer carries the id of its request
+        line = json.dumps({"jsonrpc": "2.0", "id": name, "method": "session/none"}).encode() + b"\n"
+        try:
+            with contextlib.suppress(ConnectionError):
+                for _ in range(80):
+                    await client.raw(line)
+            await asyncio.wait_for(ended, 120)
+        finally:
+            asyncio.get_running_loop().remove_reader(exit_handle)
+            os.close(exit_handle)
+            client.listens.set()
+        assert await client.ended() == 0

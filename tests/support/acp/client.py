@@ -46,6 +46,7 @@ ASKED: Mapping[str, tuple[type[BaseModel], type[BaseModel]]] = {
     "session/request_permission": (schema.RequestPermissionRequest, schema.RequestPermissionResponse),
     "fs/read_text_file": (schema.ReadTextFileRequest, schema.ReadTextFileResponse),
     "fs/write_text_file": (schema.WriteTextFileRequest, schema.WriteTextFileResponse),
+    "elicitation/create": (schema.CreateFormSessionElicitationRequest, schema.AcceptElicitationResponse),
 }
 
 
@@ -74,6 +75,11 @@ class AcpClient:
         self.files: dict[str, str] = {}
         """Texts that the editor shows, by path; others are read from disk."""
         self.came = asyncio.Condition()
+        self.listens = asyncio.Event()
+        """While it is not set nothing is read."""
+        self.listens.set()
+        self.may_be_cut = False
+        """Whether the last line may lack its end."""
         self._ids = itertools.count(1)
         self._waiting: dict[int, tuple[str, asyncio.Future[Json]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -107,12 +113,14 @@ class AcpClient:
     async def notify(self, method: str, params: Json) -> None:
         await self.send({"method": method, "params": params})
 
-    async def initialize(self, *, reads: bool = False, writes: bool = False) -> Json:
+    async def initialize(self, *, reads: bool = False, writes: bool = False, forms: bool = False) -> Json:
         if reads:
             self.handlers["fs/read_text_file"] = self._read_file
         if writes:
             self.handlers["fs/write_text_file"] = self._write_file
-        can = {"fs": {"readTextFile": reads, "writeTextFile": writes}, "terminal": False}
+        can: Json = {"fs": {"readTextFile": reads, "writeTextFile": writes}, "terminal": False}
+        if forms:
+            can["elicitation"] = {"form": {}}
         return await self.ask("initialize", {"protocolVersion": 1, "clientCapabilities": can})
 
     async def new(self, folder: Path, **more: Any) -> str:
@@ -126,9 +134,14 @@ class AcpClient:
     # Hearing
 
     def of(self, session: str, kind: str = "") -> list[Json]:
-        """Updates of a session, of one kind where it is named."""
+        """Updates of a session, of one kind where it is named; else all but its commands, which come by themselves."""
         found = [each["update"] for each in self.updates if each["sessionId"] == session]
-        return [each for each in found if not kind or each["sessionUpdate"] == kind]
+        return [
+            each
+            for each in found
+            if each["sessionUpdate"] == (kind or each["sessionUpdate"])
+            and (kind or each["sessionUpdate"] != "available_commands_update")
+        ]
 
     def text(self, session: str) -> str:
         return "".join(each["content"]["text"] for each in self.of(session, "agent_message_chunk"))
@@ -146,6 +159,7 @@ class AcpClient:
 
     async def close(self) -> None:
         assert self.process.stdin is not None
+        self.listens.set()
         self.process.stdin.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(10):
@@ -153,6 +167,7 @@ class AcpClient:
         if self.process.returncode is None:
             self.process.kill()
             await self.process.wait()
+        await asyncio.wait({self._reading}, timeout=10)  # to the end of what it said
         self._reading.cancel()
         for task in tuple(self._tasks):
             task.cancel()
@@ -165,6 +180,9 @@ class AcpClient:
     async def _read(self) -> None:
         assert self.process.stdout is not None
         while line := await self.process.stdout.readline():
+            await self.listens.wait()
+            if self.may_be_cut and not line.endswith(b"\n"):
+                break
             message = json.loads(line)  # nothing but the protocol is on its standard output
             assert message["jsonrpc"] == "2.0"
             if "method" not in message:
@@ -239,8 +257,9 @@ def choosing(option: str) -> Handler:
 
 
 @asynccontextmanager
-async def agent(env: Mapping[str, str]) -> AsyncIterator[AcpClient]:
-    """A process of the agent; nothing of a traceback may be on its standard error."""
+async def agent(env: Mapping[str, str], limit_bytes: int = LIMIT_BYTES) -> AsyncIterator[AcpClient]:
+    """A process of the agent; nothing of a traceback may be on its standard error. `limit_bytes`: of one line; of twice
+    that the client takes nothing more while it does not listen."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -251,7 +270,7 @@ async def agent(env: Mapping[str, str]) -> AsyncIterator[AcpClient]:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        limit=LIMIT_BYTES,
+        limit=limit_bytes,
     )
     assert process.stderr is not None
     errors = asyncio.create_task(process.stderr.read())
