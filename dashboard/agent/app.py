@@ -82,10 +82,15 @@ class AgentApp(App[int]):
 
     def on_mount(self) -> None:
         self._on_loop = asyncio.get_running_loop().call_soon_threadsafe
+        self.app_resume_signal.subscribe(self, self._came_back)
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
         self.run_worker(self._open(), group="open", exclusive=True, exit_on_error=True)
+
+    def _came_back(self, app: App[Any]) -> None:
+        """From the shell, which wrote over everything."""
+        self.refresh(layout=True)
 
     def on_app_focus(self) -> None:
         self.in_front = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ def agent_command(options: AgentOptions) -> int:
     from dashboard.agent.keys_of_terminals import know_more_keys
 
     know_more_keys()
+    if not sys.stderr.isatty():
+        os.dup2(1, 2)  # Textual draws on standard error
     app = AgentApp(options, root=root, clock=SystemClock())
     with Ending(lambda: app.end_from_signal(EXIT)) as ending:
         code = asyncio.run(_run(app, options, leash))

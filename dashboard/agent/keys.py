@@ -17,5 +17,9 @@ KEYS: tuple[tuple[str, str], ...] = (
     ("F2, Tab", "turn the conversation over: where time, tokens and bytes of its turns went"),
     ("Ctrl+C", "clear; twice: quit"),
     ("Ctrl+D", "quit"),
+    ("Ctrl+_ Ctrl+Y", "undo and redo what was written"),
+    ("Ctrl+G", "write the message in your own editor (VISUAL, EDITOR)"),
+    ("Ctrl+R", "choose among what was written before"),
+    ("Ctrl+Z", "to the shell; fg comes back"),
     ("Ctrl+P", "all commands"),
 )

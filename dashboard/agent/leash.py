@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import termios
+import time
 from types import FrameType
 from typing import Any
 
@@ -18,6 +19,7 @@ from dashboard.agent.ending import give_back
 
 HANDED_ON = (signal.SIGTERM, signal.SIGHUP)
 GONE_TO_BACKGROUND = signal.SIGUSR1
+GO_ON_S = 0.2
 
 
 class Leash:
@@ -51,6 +53,14 @@ def on_a_leash() -> Leash:
     return Leash(os.getppid(), alive)
 
 
+def _go_on(child: int) -> None:
+    """A shell continues both; whoever continues this process alone means the child too. To be continued twice would
+    make it take the terminal twice."""
+    time.sleep(GO_ON_S)
+    if os.waitpid(child, os.WCONTINUED | os.WNOHANG)[0] == 0:
+        os.kill(child, signal.SIGCONT)
+
+
 def _wait(child: int, attributes: list[Any]) -> int:
     def hand_on(number: int, frame: FrameType | None) -> None:
         os.kill(child, number)
@@ -62,7 +72,7 @@ def _wait(child: int, attributes: list[Any]) -> int:
         _, status = os.waitpid(child, os.WUNTRACED)
         if os.WIFSTOPPED(status):
             os.kill(os.getpid(), signal.SIGSTOP)
-            os.kill(child, signal.SIGCONT)
+            _go_on(child)
         elif os.WIFSIGNALED(status):
             give_back(attributes)
             return 128 + os.WTERMSIG(status)

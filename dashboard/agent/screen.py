@@ -65,6 +65,7 @@ class ConversationScreen(Screen[None]):
         Binding("ctrl+up", "choose(-1)", show=False, priority=True),
         Binding("ctrl+down", "choose(1)", show=False, priority=True),
         Binding("alt+up", "take_back", show=False, priority=True),
+        Binding("ctrl+z", "suspend", show=False, priority=True),
         Binding("ctrl+r", "search", show=False, priority=True),
         Binding("ctrl+g", "edit_outside", show=False, priority=True),
         Binding("f2", "turn_over", show=False, priority=True),
@@ -334,6 +335,10 @@ class ConversationScreen(Screen[None]):
         text = self.talk.take_back()
         if text is not None:
             self.composer.put(text)
+
+    def action_suspend(self) -> None:
+        """Give the terminal to the shell until it says to go on (`fg`); a turn that runs stands still as well."""
+        self.app.action_suspend_process()
 
     def action_search(self) -> None:
         self.work.search_typed()

@@ -273,12 +273,17 @@ class Conversation:
             key=f"end {event.turn_id}",
             turn_id=event.turn_id,
             status=event.status,
-            text="" if event.status == "completed" else event.text,
+            text="" if event.status == "completed" or self._just_said(event.text) else event.text,
             calls=event.calls,
             duration_ms=event.duration_ms,
             figures=figures,
         )
         self._add(ended)
+
+    def _just_said(self, text: str) -> bool:
+        """Whether the last block tells it already."""
+        last = self.blocks[-1] if self.blocks else None
+        return bool(text) and isinstance(last, Note) and last.text.startswith(text)
 
     def _cut(self) -> None:
         """Blocks of what streamed: finished pieces stay as they are, the last one is made anew."""

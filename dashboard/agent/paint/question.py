@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from agent_core.turns.approval import Approval
@@ -41,12 +43,18 @@ def paint_keys(approval: Approval, chosen: int, width: int, *, unseen: int, quie
     """The answers; `unseen` lines of what is asked were not in sight yet, `quiet` says that keys go to the composer."""
     if unseen:
         return (("  ↓ ", "accent"), (f"{unseen:,} more lines: PgDn a page, End the last", "warn"), ("   n deny", "dim"))
-    parts: list[Line] = []
-    for at, answer in enumerate(answers(approval)):
-        if at == chosen:
-            parts.append(((f" {answer.key} {answer.words} ", "chosen"),))
-        else:
-            parts.append(((f" {answer.key}", "accent"), (f" {answer.words} ", "")))
-    line: Line = (("  ", ""), *joined(parts, " "))
+    line = _answers(approval, chosen, [answer.words for answer in answers(approval)], " ")
+    if line_width(line) > width:
+        line = _answers(approval, chosen, [answer.name for answer in answers(approval)], "")
     hint = "   Tab: answer" if quiet else "   Enter takes the marked one"
     return (*line, (hint, "dim")) if line_width(line) + len(hint) <= width else line
+
+
+def _answers(approval: Approval, chosen: int, words: Sequence[str], gap: str) -> Line:
+    parts: list[Line] = []
+    for at, (answer, word) in enumerate(zip(answers(approval), words, strict=True)):
+        if at == chosen:
+            parts.append(((f" {answer.key} {word} ", "chosen"),))
+        else:
+            parts.append(((f" {answer.key}", "accent"), (f" {word} ", "")))
+    return (("  ", ""), *joined(parts, gap))

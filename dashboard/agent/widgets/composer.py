@@ -101,6 +101,8 @@ class Composer(TextArea):
                 self._send(queue=False)
             case "alt+enter":
                 self._send(queue=True)
+            case "ctrl+underscore":
+                self.action_undo()
             case "ctrl+j" | "shift+enter":
                 self.insert("\n")
             case "up" if self.offers:
@@ -124,7 +126,8 @@ class Composer(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.insert(self.chips.shown(clean(event.text)))
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")  # which is how terminals send a line's end
+        self.insert(self.chips.shown(clean(text)))
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         event.stop()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.service.serving import KEY, serving
 from tests.support.system.cli import environment, loopline
-from tests.support.terminal.conversation import CTRL_D, WAIT_S, AgentTerminal
+from tests.support.terminal.conversation import CTRL_C, CTRL_D, CTRL_Z, ENTER, WAIT_S, AgentTerminal
 
 CALL = {"name": "shell", "arguments": {"command": "echo made > made.txt"}}
 STEPS = [{"output": [{"function_call": CALL}]}, {"output": [{"text": "All of it is done."}]}]
@@ -95,3 +95,26 @@ def test_it_is_stopped(asking: AgentTerminal, tmp_path: Path, service: dict[str,
 def test_a_killed_conversation_leaves_the_terminal_as_it_was(asking: AgentTerminal) -> None:
     asking.kill()
     assert asking.end() == 128 + signal.SIGKILL and asking.is_given_back
+
+
+def test_to_the_shell_and_back(tmp_path: Path, service: dict[str, str]) -> None:
+    """With standard error in a file, as people keep it."""
+    (tmp_path / "project").mkdir()
+    terminal = AgentTerminal(tmp_path / "home", tmp_path / "project", extra={**service, "PS1": "shell$ "}, shell=True)
+    try:
+        terminal.until("shell$")
+        terminal.press(f"{terminal.command} 2>errors.txt", ENTER)
+        terminal.ready()
+        terminal.press("some words")
+        terminal.until("› some words")
+        terminal.press(CTRL_Z)
+        terminal.until("Stopped")
+        terminal.press("fg", ENTER)
+        terminal.until("› some words")
+        terminal.press(" more")
+        terminal.until("› some words more")
+        terminal.press(CTRL_C, CTRL_D)
+        terminal.until("shell$")  # which is drawn over the second screen: pyte knows one only
+        assert (tmp_path / "project" / "errors.txt").read_text() == ""
+    finally:
+        terminal.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import termios
@@ -18,7 +19,16 @@ from tests.support.system.cli import environment
 from tests.support.terminal.pty import clean_environment
 
 WAIT_S = 90.0
-ENTER, ESC, CTRL_C, CTRL_D, ALT_ENTER, END, F2 = "\r", "\x1b", "\x03", "\x04", "\x1b\r", "\x1b[F", "\x1bOQ"
+ENTER, ESC, CTRL_C, CTRL_D, CTRL_Z, ALT_ENTER, END, F2 = (
+    "\r",
+    "\x1b",
+    "\x03",
+    "\x04",
+    "\x1a",
+    "\x1b\r",
+    "\x1b[F",
+    "\x1bOQ",
+)
 
 
 class AgentTerminal:
@@ -32,20 +42,23 @@ class AgentTerminal:
         columns: int = 100,
         rows: int = 30,
         extra: Mapping[str, str] | None = None,
+        shell: bool = False,
     ) -> None:
+        """`shell`: an interactive shell that was not told to start it yet; `command` is what to type there."""
         (home / "run").mkdir(parents=True, exist_ok=True, mode=0o700)
         env = clean_environment() | environment(home, TERM="xterm-256color", **(extra or {}))
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self.written = b""
         self.process: Any = pexpect.spawn(
-            sys.executable,
-            ["-m", "agent_core", *arguments],
+            "/bin/bash" if shell else sys.executable,
+            ["--norc", "--noprofile", "-i"] if shell else ["-m", "agent_core", *arguments],
             cwd=str(folder),
             env=env,
             dimensions=(rows, columns),
             timeout=WAIT_S,
         )
+        self.command = shlex.join([sys.executable, "-m", "agent_core", *arguments])
         self.before = termios.tcgetattr(self.process.child_fd)
 
     @property

@@ -39,6 +39,16 @@ async def test_a_paste_of_5000_lines_is_one_chip(tmp_path: Path) -> None:
         assert app.said == [(pasted, "[paste 1: 5,000 lines]", False)]
 
 
+async def test_lines_of_a_paste_end_as_terminals_send_them(tmp_path: Path) -> None:
+    app = PageApp(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        app.conversation.composer.post_message(events.Paste("one\rtwo\r\nthree"))
+        await pilot.pause()
+        assert app.conversation.composer.text == "one\ntwo\nthree"
+        await pilot.press("ctrl+underscore")
+        assert app.conversation.composer.text == ""
+
+
 async def test_it_grows_at_its_end_only(tmp_path: Path) -> None:
     app = PageApp(tmp_path)
     async with app.run_test(size=(100, 60)) as pilot:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from agent_core.turns.events import (
     ApprovalEnded,
     InputTaken,
+    Notice,
     ReasoningDelta,
     ReasoningDone,
     TextDelta,
@@ -151,3 +152,11 @@ def test_a_message_that_waits_shows_when_its_turn_begins() -> None:
     assert conversation.blocks == []
     conversation.apply(began("all 900 lines"))
     assert [block.text for block in conversation.blocks if isinstance(block, You)] == ["[paste 1: 900 lines]"]
+
+
+def test_why_a_turn_failed_is_told_once() -> None:
+    why = Notice(severity="error", text="nothing answers (check it)")
+    told = page(began(), why, turn_ended("failed", "nothing answers")).blocks
+    assert [getattr(block, "text", "") for block in told[-2:]] == ["nothing answers (check it)", ""]
+    [*_, ended] = page(began(), turn_ended("failed", "nothing answers")).blocks
+    assert isinstance(ended, Ended) and ended.text == "nothing answers"

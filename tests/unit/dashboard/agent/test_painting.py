@@ -13,7 +13,7 @@ from dashboard.agent.conversation.page import Conversation
 from dashboard.agent.paint.code import code_lines
 from dashboard.agent.paint.diff import counts, paint_diff
 from dashboard.agent.paint.markdown import paint_markdown
-from dashboard.agent.paint.question import answers, paint_body
+from dashboard.agent.paint.question import answers, paint_body, paint_keys
 from dashboard.agent.paint.sheet import Sheet
 from dashboard.agent.paint.status import Standing, paint_status
 from dashboard.agent.paint.wrapping import chopped, wrap
@@ -106,6 +106,8 @@ def test_a_question_shows_all_of_it_spelled_out() -> None:
     body = "\n".join(texts(paint_body(approval, 80, 1)))
     assert "\\x1b[8m" in body and "\\u202e" in body and "asked because" in body and "1 more wait" in body
     assert [answer.key for answer in answers(approval)] == ["y", "a", "n", "e"]
+    narrow = text_of(paint_keys(approval, 0, 38, unseen=0, quiet=False))
+    assert narrow.endswith("e why ") and len(narrow) <= 38
     assert [answer.key for answer in answers(asked(always=False).approval)] == ["y", "n", "e"]
 
 
