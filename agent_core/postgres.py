@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -34,6 +34,8 @@ WAIT_S, AWAY_WAIT_S = 3.0, 0.5
 STATEMENT_MS = 30_000
 IDLE_MS = 10_000
 """A transaction in which nothing happens for so long is ended: its process hangs, and others wait for its locks."""
+LOOK_S = 0.5
+"""How long a thread that listens is deaf to its end, and waits before it connects again."""
 UNACKED_MS = 5_000
 """A server that acknowledges nothing for this long is gone, e.g. cut off from the network."""
 MAX_CONNECTIONS = 8
@@ -134,6 +136,25 @@ class Database:
             if error.away:
                 raise
             raise StateError(f"{error.message}", code="state_store") from None
+
+    def tell(self, channel: str, message: str) -> None:
+        """To all who listen, this process included; 8,000 bytes at most. Raises `DatabaseError`."""
+        with self.asking() as db:
+            db.execute("SELECT pg_notify(%s, %s)", (channel, message))
+
+    def listen(
+        self, channel: str, ending: threading.Event, on_message: Callable[[str], None], on_gap: Callable[[], None]
+    ) -> None:
+        """Hear what is told until `ending` is set, on a connection of its own. `on_gap`: it listens from now on, and
+        what was told before was not heard. Blocks: for a thread."""
+        while not ending.is_set():
+            with contextlib.suppress(psycopg.Error, LooplineError), self.connect() as connection:
+                connection.execute(f"LISTEN {channel}")
+                on_gap()
+                while not ending.is_set():
+                    for told in connection.notifies(timeout=LOOK_S):
+                        on_message(told.payload)
+            ending.wait(LOOK_S)
 
     def close(self) -> None:
         with self._closing:

@@ -83,6 +83,8 @@ class Hub:
         self._silent: dict[str, str] = {}
         """What the running turns of silent sources are said to be, by source."""
         self._owners = Owners(self._asked_owners)
+        self.on_written: Callable[[Flush], None] = lambda flush: None
+        """Called with each unit that is durable."""
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -192,7 +194,7 @@ class Hub:
             for _ in range(TRIES):
                 key = self.roster.key(team, agent, source)
                 try:
-                    async with self._turn_of(key):
+                    async with self.turn_of(key):
                         reached = await self.roster.renew(key)
                         if reached is not None:
                             self.writing.durable[key] = reached
@@ -209,7 +211,7 @@ class Hub:
             raise _refusal(error) from error
 
     @contextlib.asynccontextmanager
-    async def _turn_of(self, key: str) -> AsyncIterator[None]:
+    async def turn_of(self, key: str) -> AsyncIterator[None]:
         """Within, nobody else folds what a source brings."""
         lock = self._locks.setdefault(key, asyncio.Lock())
         try:
@@ -315,7 +317,7 @@ class Hub:
         self.writing.add(record, rows, changes)
         self.counters.events += len(rows)
         self.counters.unfit += member.unfit - unfit
-        self._tell(member, changes)
+        self.tell(member, changes)
 
     def _count(self, flush: Flush) -> None:
         """Keep the figures of the last minutes, and those of `/metrics`."""
@@ -326,7 +328,7 @@ class Hub:
 
     # Telling
 
-    def _tell(self, member: Member, changes: Changes) -> None:
+    def tell(self, member: Member, changes: Changes) -> None:
         team, now_ns = member.source.team, self.now_ns()
         rows = [live_row(member, turn, now_ns) for turn in changes.ended]
         errors = [error_of(finding, team, member.source.agent) for finding in changes.errors]
@@ -339,6 +341,7 @@ class Hub:
 
     def _written(self, flush: Flush, positions: dict[str, int]) -> None:
         self.positions.update(positions)
+        self.on_written(flush)
 
     def _moved(self, sources: set[str], claims: list[Claim]) -> None:
         """What was folded of these sources is void: another hub is ahead."""
@@ -380,7 +383,7 @@ class Hub:
                 member.give_up(now_us)
                 changes = member.take(now_us * 1000)
                 self.writing.add(member.source, [], changes)
-                self._tell(member, changes)
+                self.tell(member, changes)
 
     def _sample(self, now_s: int) -> None:
         now_ns = self.now_ns()

@@ -18,7 +18,9 @@ from dashboard.hub.frames import Frames
 from dashboard.hub.people.auth import Auth, Launch, new_launch, services_of
 from dashboard.hub.reporting import Reporting
 from dashboard.hub.settings import read_settings
+from dashboard.hub.sharing import Sharing
 from dashboard.hub.store.opening import open_people, open_store
+from dashboard.hub.store.port import Shared
 from dashboard.hub.tasks import owned
 from dashboard.web.app import build_app
 from dashboard.web.assets import Assets
@@ -82,7 +84,10 @@ async def running_web(options: WebOptions) -> AsyncIterator[Running]:
             parts.abort = server.abort
             await hub.start()
             stack.push_async_callback(hub.stop)
-            if store.shared:
+            if isinstance(store, Shared):
+                sharing = Sharing(hub, store)
+                await sharing.start()
+                stack.push_async_callback(sharing.stop)
                 settings = owned(follow_settings(hub, people), "follow-settings")
                 stack.push_async_callback(_cancelled, settings)
             if local:

@@ -73,6 +73,11 @@ class Live:
         """The present position, `<epoch>-<seq>`: everything up to it is in a snapshot taken now."""
         return f"{self.epoch}-{self._next.seq - 1}"
 
+    def restart(self) -> None:
+        """Have every reader begin anew: what changed is not known in detail."""
+        self.epoch = secrets.token_hex(4)
+        self._changed.set()
+
     def mark(self, team: str, ids: set[str], ended: list[bytes], errors: list[bytes]) -> None:
         """Note changes for the coming tick."""
         if not (ids or ended or errors):

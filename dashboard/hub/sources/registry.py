@@ -85,6 +85,16 @@ class Roster:
         self._stale.add(source)
         return self._members.pop(source, None)
 
+    def holds(self, source: str) -> bool:
+        """Whether a source is in memory."""
+        return source in self._members
+
+    def take(self, record: SourceRecord) -> None:
+        """This is what the source is by now; what is in memory of it is not."""
+        self._members.pop(record.source, None)
+        self._stale.discard(record.source)
+        self.sources[record.source] = record
+
     async def renew(self, source: str) -> int | None:
         """Read a source that is not known here as it is; gives its last durable sequence, None if nothing was read.
         Raises `StoreError`."""

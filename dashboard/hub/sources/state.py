@@ -117,6 +117,14 @@ class Member:
         self._settle()
         self._recording = False
 
+    def follow(self, events: list[Event], now_us: int, cell: Callable[[CellKey], Cell]) -> None:
+        """Fold events that another hub counted: what is to be told is as for `fold`, the sums go to `cell`."""
+        kept, self._minute = self._minute, cell
+        try:
+            self.fold(events, now_us)
+        finally:
+            self._minute = kept
+
     def give_up(self, now_us: int) -> None:
         """Nothing is heard of the source: what runs counts as interrupted, until it comes back."""
         self._recording, self._at_us = True, now_us

@@ -8,8 +8,8 @@ Methods block. The hub calls `write` and `expire` from one thread and asks from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from agent_core.errors import LooplineError, Retry
 from dashboard.hub.store.records import (
@@ -21,6 +21,7 @@ from dashboard.hub.store.records import (
     FindingRecord,
     Flush,
     Level,
+    Reach,
     SessionRecord,
     SourceRecord,
     TokenRecord,
@@ -113,6 +114,24 @@ class Store(Protocol):
         """Days with raw events, oldest first."""
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Shared(Protocol):
+    """What a shared store has beyond `Store`: hubs tell each other what they wrote."""
+
+    def tell(self, message: str) -> None:
+        """To all hubs, this one included; 8,000 bytes at most."""
+
+    def listen(self, on_told: Callable[[str], None], on_gap: Callable[[], None]) -> Callable[[], None]:
+        """Call these, in a thread, with what is told, and whenever something may have been missed; first of all once.
+        Gives what ends it."""
+
+    def sources_in(self, reached: Sequence[Reach]) -> list[SourceRecord]:
+        """The sources of these events, as last written."""
+
+    def events_since(self, record: SourceRecord, seq: int) -> list[bytes]:
+        """Bodies of a source after `seq` and up to the record's own, in order."""
 
 
 class People(Protocol):

@@ -162,6 +162,14 @@ class SourceRecord(msgspec.Struct, kw_only=True):
         return self.source.startswith((EXPORTER, IMPORTED))
 
 
+class Reach(msgspec.Struct, frozen=True, array_like=True):
+    """Event positions of a day: those after `after`, up to `upto`."""
+
+    day: str
+    after: int
+    upto: int
+
+
 def _new_stamp() -> int:
     return secrets.randbits(62) + 1
 
@@ -183,7 +191,9 @@ class Flush(msgspec.Struct):
     """The stamp that each source had before this unit. A store that several hubs write leaves out what is of a source
     whose stamp is another by now."""
     moved: set[str] = msgspec.field(default_factory=set)
-    """Set by the store: the sources that were left out."""
+    """Set by a shared store: the sources that were left out."""
+    reached: list[Reach] = msgspec.field(default_factory=list)
+    """Set by a shared store: where its events are."""
 
     def __bool__(self) -> bool:
         return bool(self.events or self.turns or self.findings or self.cells or self.sources)

@@ -21,7 +21,9 @@ from dashboard.hub.core import Hub
 from dashboard.hub.ingest.ndjson import Batch
 from dashboard.hub.people.auth import add_token, revoke_token
 from dashboard.hub.settings import HubSettings
+from dashboard.hub.sharing import Sharing
 from dashboard.hub.store.opening import open_people, open_store
+from dashboard.hub.store.port import Shared
 from dashboard.hub.store.records import Cell
 from tests.support.hub.stores import agent_scene, batch_of, ndjson, work
 from tests.support.system.postgres import PostgresServer, running_postgres
@@ -176,6 +178,67 @@ async def test_a_setting_and_a_revoked_token_reach_the_other_hub(postgres: Postg
                 return (await viewer.get("/api/turns")).status_code == 401
 
             await until(refused)
+
+
+async def test_each_hub_shows_what_the_other_took(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, url = agent_scene(), postgres.database()
+    work(scene)
+    running = scene.start_turn()
+    scene.send(reuse="first")
+    async with hub_on(url, tmp_path) as one, hub_on(url, tmp_path) as other:
+        sharings = [Sharing(one, shared(one)), Sharing(other, shared(other))]
+        for each in sharings:
+            await each.start()
+        try:
+            position = other.live.cursor
+            await one.accept("blue", "ann", batch_of(scene.events))
+
+            async def shown() -> bool:
+                held = [turn for member in other.roster.members("blue") for turn in member.state.running]
+                return held == [running]
+
+            await until(shown)
+            other.live.tick()
+            changed = other.live.read(position, "blue")
+            assert ("blue", running) in changed.ids
+            assert len(changed.ended) == 1
+            assert other.recent("blue").reused(other.now_ns() // 10**9) == one.recent("blue").reused(
+                one.now_ns() // 10**9
+            )
+            sent = len(scene.events)
+            scene.finish_turn("completed")
+            await other.accept("blue", "ann", batch_of(scene.events[sent:]))
+            assert other.writing.moves == {}  # it knew the source as it was
+
+            async def ended() -> bool:
+                return not any(member.state.running for member in one.roster.members("blue"))
+
+            await until(ended)
+            assert_recount(one, scene.events)
+
+            monkeypatch.setattr("dashboard.hub.sharing.MAX_BEHIND", 3)
+            position = one.live.cursor
+            begun_anew = sharings[0].begun_anew
+            sent = len(scene.events)
+            work(scene)
+            await other.accept("blue", "ann", batch_of(scene.events[sent:]))
+
+            async def began_anew() -> bool:
+                return sharings[0].begun_anew > begun_anew
+
+            await until(began_anew)
+            assert one.live.read(position, "blue").resync
+            assert_recount(one, scene.events)
+        finally:
+            for each in sharings:
+                await each.stop()
+
+
+def shared(hub: Hub) -> Shared:
+    assert isinstance(hub.store, Shared)
+    return hub.store
 
 
 def newer(url: str) -> str:

@@ -14,6 +14,8 @@ from dashboard.hub.store.records import (
     SAMPLE,
     FindingQuery,
     FindingRecord,
+    Reach,
+    SourceRecord,
     TurnQuery,
     TurnRecord,
     day_of,
@@ -89,6 +91,23 @@ def events_between(
     if not rows:
         return None
     return rows[-1][0], [body for _, at_us, body in rows if since_us <= at_us < until_us]
+
+
+def sources_in(db: Connection, reached: Reach) -> list[str]:
+    rows = db.execute(
+        "SELECT DISTINCT source FROM event WHERE day = %s AND pos > %s AND pos <= %s",
+        (date.fromisoformat(reached.day), reached.after, reached.upto),
+    )
+    return [source for (source,) in rows]
+
+
+def events_since(db: Connection, record: SourceRecord, seq: int) -> list[bytes]:
+    """Bodies of a source after `seq` and up to the record's own, in order."""
+    rows = db.execute(
+        "SELECT body FROM event WHERE day BETWEEN %s AND %s AND source = %s AND seq > %s AND seq <= %s ORDER BY seq",
+        (*as_dates([record.first_day, record.last_day]), plain(record.source), seq, record.seq),
+    )
+    return [body for (body,) in rows]
 
 
 def holding(db: Connection, bodies: Sequence[bytes]) -> list[str]:

@@ -35,6 +35,7 @@ from dashboard.hub.store.records import (
     FindingRecord,
     Flush,
     Level,
+    Reach,
     SourceRecord,
     TurnQuery,
     TurnRecord,
@@ -42,6 +43,7 @@ from dashboard.hub.store.records import (
 
 WRITING, RETENTION = 0x4C4C_1001, 0x4C4C_1002
 """Advisory locks: the turn to write, and that one hub at a time deletes what is too old."""
+CHANNEL = "loopline_hub"
 DELETE_ROWS = 5_000
 """Rows of one delete, so that no transaction is long."""
 MAX_PLACED, MAX_DAMAGED = 50, 1_000
@@ -90,10 +92,11 @@ class PostgresStore:
                 with self._db.changing() as db:
                     db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITING,))
                     moved, done = self._elsewhere(db, flush)
-                    touched = {row.day for row in flush.events}
+                    touched, before = {row.day for row in flush.events}, dict[str, int]()
                     if not done:
                         touched |= {one.day for one in flush.turns.values()} | {one.day for one in flush.findings}
                         self._make_days(db, touched)
+                        before = asking.positions(db, sorted({row.day for row in flush.events}))
                         self._write_events(db, flush, moved)
                         self._write_turns(db, [one for one in flush.turns.values() if one.source not in moved])
                         self._write_findings(db, [one for one in flush.findings if one.source not in moved])
@@ -107,6 +110,7 @@ class PostgresStore:
                 self._days.clear()
                 raise
             flush.moved = moved
+            flush.reached = [Reach(day, after, reached[day]) for day, after in before.items() if reached[day] > after]
             return reached
 
     def _elsewhere(self, db: Connection, flush: Flush) -> tuple[set[str], bool]:
@@ -287,6 +291,33 @@ class PostgresStore:
     def close(self) -> None:
         with self._one_writer:
             self._db.close()
+
+    # What hubs tell each other
+
+    def tell(self, message: str) -> None:
+        with store_errors():
+            self._db.tell(CHANNEL, message)
+
+    def listen(self, on_told: Callable[[str], None], on_gap: Callable[[], None]) -> Callable[[], None]:
+        ending = threading.Event()
+        arguments = (CHANNEL, ending, on_told, on_gap)
+        thread = threading.Thread(target=self._db.listen, args=arguments, name="hub-listening", daemon=True)
+        thread.start()
+
+        def end() -> None:
+            ending.set()
+            thread.join(10.0)
+
+        return end
+
+    def sources_in(self, reached: Sequence[Reach]) -> list[SourceRecord]:
+        with self._asking() as db:
+            names = {name for one in reached for name in asking.sources_in(db, one)}
+        return self.some_sources(sorted(names))
+
+    def events_since(self, record: SourceRecord, seq: int) -> list[bytes]:
+        with self._asking() as db:
+            return asking.events_since(db, record, seq)
 
     # Asking
 
