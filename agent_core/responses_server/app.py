@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route, WebSocketRoute
 
 from agent_core.clock import Clock, SystemClock
-from agent_core.errors import EngineError, StateError
+from agent_core.errors import AuthError, EngineError, StateError, TransportError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.admission.guard import Guard
 from agent_core.responses_server.admission.limits import Limits
@@ -122,9 +122,9 @@ def build_app(
             await service.pipeline.store.open()
             service.pipeline.sealer.use(await service.pipeline.store.secret())
             await _open_ledger(service)
-        except StateError as error:
+        except (StateError, AuthError, TransportError) as error:
             service.start_error = error
-        loading = asyncio.create_task(_load(service))
+        loading = asyncio.create_task(_load(service) if service.start_error is None else asyncio.sleep(0))
         service.registry.start()
         try:
             yield

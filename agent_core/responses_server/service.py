@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_core.clock import Clock
-from agent_core.errors import EngineError, LooplineError, StateError
+from agent_core.errors import EngineError, LooplineError
 from agent_core.protocol.server_connection import Policy
 from agent_core.responses_server.admission.guard import Guard
 from agent_core.responses_server.admission.in_flight import InFlight
@@ -59,7 +59,7 @@ class Service:
     live: set[Live] = field(default_factory=set)
     in_flight: InFlight = field(default_factory=InFlight)
     draining: bool = False
-    start_error: StateError | None = None
+    start_error: LooplineError | None = None
     failed: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 

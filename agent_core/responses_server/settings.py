@@ -76,10 +76,11 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True):
     `host`, `port`: where to listen, port 0 takes a free one. `api_keys`: bearer keys that are let in; never empty.
     `ready_file`: written once listening (None: not written). `parent_pipe_fd`: inherited read end of a pipe; the
     service ends within 2 s of its end of file (None: no parent watched). `allowed_hosts`: Host names let in besides
-    `host` and localhost. `store`: `memory:` or `sqlite:///PATH` (None: `responses.db` in `state_dir`, or memory
-    without one). `state_dir`: home of telemetry and store (None: neither is written). `connection_minutes`: life of
-    a WebSocket. `keepalive_s`: silence after which `response.in_progress` is repeated, 0 = never. `websocket`
-    False: upgrades are answered 426. `rollout_file`: what `scripted` plays (None: its built-in behaviour).
+    `host` and localhost. `store`: `memory:`, `sqlite:///PATH` or `postgresql://…` (None: `responses.db` in
+    `state_dir`, or memory without one). `state_dir`: home of telemetry and store (None: neither is written).
+    `connection_minutes`: life of a WebSocket. `keepalive_s`: silence after which `response.in_progress` is repeated,
+    0 = never. `websocket` False: upgrades are answered 426. `rollout_file`: what `scripted` plays (None: its
+    built-in behaviour).
     `engines`: model name to `kind:spec`; `engine_options`: model name to what that kind of engine takes. `without`:
     features switched off, out of `FEATURES`. `enable_rollout`: an experiment, see `rollout.py`.
     `shutdown_grace_s`: how long running responses may go on after a signal. `key_limits`: of each key that has none of

@@ -1,4 +1,5 @@
-"""Store URLs to stores: `memory:`, `sqlite:///PATH` (an absolute path has four slashes), or the settings' default."""
+"""Store URLs to stores: `memory:`, `sqlite:///PATH` (an absolute path has four slashes), `postgresql://…`, or the
+settings' default."""
 
 from __future__ import annotations
 
@@ -23,4 +24,12 @@ def make_store(settings: ServeSettings, clock: Clock) -> ResponseStore:
         return MemoryStore(secret_file=settings.state_dir / SECRET_FILE if settings.state_dir is not None else None)
     if url.startswith("sqlite:///") and len(url) > len("sqlite:///"):
         return SqliteStore(Path(url.removeprefix("sqlite:///")), now_s)
-    raise ConfigError("serve", "store", "memory: or sqlite:///PATH", got=url.partition(":")[0] + ":…")
+    if url.startswith(("postgresql://", "postgres://")):
+        try:
+            from agent_core.responses_server.store.postgres import PostgresStore
+        except ImportError as error:
+            hint = "pip install 'loopline[postgres]'"
+            raise ConfigError("serve", "store", "the driver of PostgreSQL", got=str(error.name), hint=hint) from None
+        return PostgresStore(url, now_s)
+    expected = "memory:, sqlite:///PATH or postgresql://user:password@host:port/name"
+    raise ConfigError("serve", "store", expected, got=url.partition(":")[0] + ":…")

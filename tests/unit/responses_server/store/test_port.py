@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import pytest
 
 from agent_core.errors import StateError
 from agent_core.responses_server.store.port import MemoryStore, ResponseStore, StoredResponse, read_chain
+from agent_core.responses_server.store.postgres import PostgresStore
 from agent_core.responses_server.store.sqlite import RETENTION_S, SqliteStore
 
 NOW_S = 1_800_000_000
@@ -44,9 +45,25 @@ def plain(found: StoredResponse | None) -> object:
     )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+Opener = Callable[[int], ResponseStore]
+"""Another store on the same data, at this Unix second."""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    if request.param == "sqlite":
+        return lambda now_s: SqliteStore(tmp_path / "s" / "r.db", now_s)
+    url = request.getfixturevalue("postgres").database()
+    return lambda now_s: PostgresStore(url, now_s)
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ResponseStore]:
-    made: ResponseStore = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "s" / "r.db", NOW_S)
+    made: ResponseStore = MemoryStore()
+    if request.param == "sqlite":
+        made = SqliteStore(tmp_path / "s" / "r.db", NOW_S)
+    elif request.param == "postgresql":
+        made = PostgresStore(request.getfixturevalue("postgres").database(), NOW_S)
     await made.open()
     yield made
     await made.close()
@@ -118,25 +135,32 @@ async def test_the_file_outlives_the_process_and_is_the_owners(tmp_path: Path) -
     await second.close()
 
 
-async def test_two_processes_may_share_the_file(tmp_path: Path) -> None:
-    first, second = (SqliteStore(tmp_path / "r.db", NOW_S) for _ in range(2))
+async def test_two_processes_may_share_it(durable: Opener) -> None:
+    first, second = durable(NOW_S), durable(NOW_S)
     await first.open()
     await second.open()
     first.put(record("resp_1"))
     await first.flush()
-    assert await second.get("resp_1") is not None
+    assert plain(await second.get("resp_1")) == plain(record("resp_1"))
+    assert await first.secret() == await second.secret()
+    second.put(record("resp_2", "resp_1"))
+    await second.flush()
+    chain = await first.chain("resp_2")
+    assert chain is not None
+    assert [each.id for each in chain] == ["resp_1", "resp_2"]
+    assert await first.delete("resp_1")
+    assert await second.chain("resp_2") is None
     await first.close()
     await second.close()
 
 
-async def test_old_responses_are_dropped_on_opening(tmp_path: Path) -> None:
-    path = tmp_path / "r.db"
-    first = SqliteStore(path, NOW_S)
+async def test_old_responses_are_dropped_on_opening(durable: Opener) -> None:
+    first = durable(NOW_S)
     await first.open()
     first.put(record("old", created_at=NOW_S))
     first.put(record("new", created_at=NOW_S + 60))
     await first.close()
-    later = SqliteStore(path, NOW_S + RETENTION_S + 30)
+    later = durable(NOW_S + RETENTION_S + 30)
     await later.open()
     assert await later.get("old") is None
     assert await later.get("new") is not None
