@@ -128,8 +128,19 @@ class Trials:
             self.result.fix, self.result.left = kept
         elif self.result.fix is not None and len(self.result.fix) > len(given) + 1:
             self.survey, self.known = whole, self.all_known
-            yield from self._minimise(given, self.result.fix)
+            yield from self._one_instead(given, rest, self.result.fix)
         return self.result
+
+    def _one_instead(self, given: Patch, singles: Sequence[Patch], fix: Patch) -> Steps:
+        """Several edits can be made to pass almost any test. Where one edit does, that one is meant, though it be less
+        likely than the first of the several."""
+        self._forget()
+        self.result.fix = None
+        until_s = self.seconds + self.search_s / (MAX_STAGES + 1)
+        yield from self._batches(singles[:FIRST_SINGLES], given, "single edits", until_s, build=False)
+        if self.result.fix is None:
+            self.result.fix, self.result.trouble = fix, None
+            yield from self._minimise(given, fix)
 
     def _forget(self) -> None:
         self.promising, self.partial = [], None
@@ -160,15 +171,15 @@ class Trials:
         return [pair for _, pair in scored[:MAX_PAIRS]]
 
     def _batches(
-        self, patches: Sequence[Patch], base: Patch, what: str, until_s: float
+        self, patches: Sequence[Patch], base: Patch, what: str, until_s: float, *, build: bool = True
     ) -> Generator[PlanStep, tuple[Observation, ...], int]:
         """Tries patches in order; returns how many. Past `until_s` seconds of search it leaves off if something else is
-        left to do: build on a partial fix, or go back to before one."""
+        left to do: build on a partial fix, or go back to before one. Without `build` it leaves off then."""
         at, size = 0, 0
         while at < len(patches) and not self._over():
-            if self.partial is not None and (self.partial.sound or self.seconds > until_s):
+            if build and self.partial is not None and (self.partial.sound or self.seconds > until_s):
                 break
-            if self.seconds > until_s and base:
+            if self.seconds > until_s and (base or not build):
                 break
             batch = _that_fit(patches[at : at + BATCHES[min(size, len(BATCHES) - 1)]])
             count = report.number(len(batch), "candidate")
