@@ -65,6 +65,7 @@ async def people_page(request: Request, identity: ReadPage) -> Response:
         request, "people.html", identity, span=span, ranges=RANGES, asked=asked, names=trends.names(everything),
         people=[use_row(use) for use in people.uses(rows, "person", "client")],
         agents=[use_row(use) for use in people.uses(rows, "client", "person")],
+        suspect=dict(trends.total(rows).figures.suspect),
         by=by, comparable=COMPARABLE, choices=names, a=a, b=b, footing=footing,
     )  # fmt: skip
 

@@ -58,7 +58,7 @@ async def test_impossible_cached_tokens_are_kept_and_marked_on_every_page(site: 
         assert (usage["cached_tokens"], usage["suspect"]) == (cached + 50, ["cached_tokens"])
         assert 'figure="cached_tokens"' in (await client.get("/metrics")).text
     async with site.client(site.secret, **HTML) as client:
-        for path in ("/", f"/turns/{turn}", "/trends", "/reuse"):
+        for path in ("/", f"/turns/{turn}", "/trends", "/reuse", "/people"):
             assert "suspect" in (await client.get(path)).text, path
         page = (await client.get(f"/turns/{turn}")).text
         assert f'{cached:,} <b class="suspect">suspect</b>' in page

@@ -21,18 +21,24 @@ function written(unit, value) {
 // The smallest height of an axis: nothing but zeros is a line at the bottom, not noise under a magnifying glass.
 const LEAST = { ms: 1, rate: 1, share: 0.01, usd: 0.01, count: 1 };
 
+// From how much on a unit is written as another one, so that its ticks fit beside the plot: what was reported by
+// mistake may be of any size.
+const SHORTER = [
+  ["ms", 1000, 0.001, "% s"], ["count", 1e15, 1e-15, "%e15"], ["count", 1e12, 1e-12, "% tn"], ["count", 1e9, 1e-9, "% bn"],
+  ["rate", 1e6, 1e-6, "% M tok/s"],
+];
+
 // Ticks as text, all in one unit and with the digits that tell each one exactly, so that no two read alike.
 export function labels(unit, ticks) {
   const most = Math.max(...ticks.map(Math.abs));
-  const seconds = unit === "ms" && most >= 1000;
-  const factor = seconds ? 0.001 : unit === "share" ? 100 : 1;
-  const suffix = { ms: seconds ? " s" : " ms", rate: " tok/s", share: " %" }[unit] ?? "";
+  const own = `${unit === "usd" ? "$" : ""}%${{ ms: " ms", rate: " tok/s", share: " %" }[unit] ?? ""}`;
+  const [factor, form] = SHORTER.find(([of, least]) => of === unit && most >= least)?.slice(2) ?? [unit === "share" ? 100 : 1, own];
   const values = ticks.map((tick) => tick * factor);
   const slack = Math.abs((values[1] ?? 0) - values[0] || 1) * 1e-6;
   let digits = unit === "usd" ? 2 : 0;
   while (digits < 12 && values.some((value) => Math.abs(value - Number(value.toFixed(digits))) > slack)) digits += 1;
   const exact = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return values.map((value) => `${unit === "usd" ? "$" : ""}${value === 0 ? 0 : value.toLocaleString("en", exact)}${suffix}`);
+  return values.map((value) => form.replace("%", () => (value === 0 ? "0" : value.toLocaleString("en", exact))));
 }
 
 // Instants as text, in the reader's zone: the shortest form that tells them apart.
@@ -188,7 +194,7 @@ export class TrendChart {
       const edge = isBand && index === 1;
       return {
         label: name, stroke: edge ? `color-mix(in srgb, ${stroke} 45%, transparent)` : stroke, width: edge ? 1 : 1.5,
-        dash: isBand ? [] : DASHES[index % DASHES.length], points: { show: rows.length < 40, size: rows.length === 1 ? 9 : 5 }, value: (_, value) => written(unit, value),
+        dash: isBand ? [] : DASHES[index % DASHES.length], points: { show: rows.length < 40, size: rows.length === 1 ? 9 : 5, fill: colour("--bg") }, value: (_, value) => written(unit, value),
       };
     });
     const options = {
