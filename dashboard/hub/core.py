@@ -282,8 +282,9 @@ class Hub:
         self, member: Member, events: list[Event], last_seq: int, claims: list[Claim], day: str
     ) -> None:
         """Fold events that were not folded before, in slices; `claims` go with the first."""
-        new, owned_names = await self._owners.own(member.source, events, day)
-        claims = [*claims, *owned_names]
+        counted, ways = await self._owners.once(member.source, events, day)
+        new, owned_names = await self._owners.own(member.source, counted, day)
+        claims = [*claims, *ways, *owned_names]
         for start in range(0, max(1, len(new)), SLICE):
             some = new[start : start + SLICE]
             last = start + SLICE >= len(new)

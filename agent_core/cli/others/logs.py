@@ -84,8 +84,7 @@ class Codex:
         elif kind in ("task_complete", "turn_aborted"):
             status: ev.Status = "completed" if kind == "task_complete" else "interrupted"
             took_ms = _figure(payload, "duration_ms") or 0.0
-            end = ev.TurnFinished(status=status, duration_ms=took_ms, stages_ms={}, calls=0, tools=0)
-            yield _at(told), _of(end, self._session, self._turn(payload))
+            yield _at(told), _ended(self._session, self._turn(payload), status, took_ms)
 
     def _turn(self, payload: Mapping[str, Any]) -> str | None:
         turn = _id(payload.get("turn_id"))
@@ -93,10 +92,14 @@ class Codex:
 
 
 class Copilot:
-    """`session-state/*/events.jsonl`. Source: measured with Copilot CLI 1.0.102. It does not tell where a turn ends."""
+    """`session-state/*/events.jsonl`. Source: measured with Copilot CLI 1.0.102. What a person said and all that is
+    done about it is one interaction, which is a turn here; that it is over is known once the next thing is said."""
 
     def __init__(self) -> None:
-        self._session = ""
+        self._session, self._turn = "", ""
+        self._said_ns: int | None = None
+        self._idle_ns: int | None = None
+        """When the model last had nothing more to do."""
 
     def line(self, told: Mapping[str, Any]) -> Iterator[At]:
         data = told.get("data")
@@ -106,6 +109,18 @@ class Copilot:
             self._session = _id(data.get("sessionId"))
             client = f"github-copilot/{_label(data.get('copilotVersion'))}".rstrip("/")
             yield _at(told), ev.SessionStarted(session=self._session, client=client)
+        elif told.get("type") == "user.message":
+            yield from self._over()
+            self._said_ns = _at(told)
+        elif told.get("type") == "assistant.turn_start":
+            turn = _id(data.get("interactionId"))
+            self._idle_ns = None
+            if turn and turn != self._turn:
+                self._turn = turn
+                self._said_ns = _at(told) if self._said_ns is None else self._said_ns
+                yield self._said_ns, ev.TurnStarted(session=self._session, turn=turn)
+        elif told.get("type") == "assistant.turn_end":
+            self._idle_ns = _at(told)
         elif told.get("type") == "session.usage_record" and isinstance(data.get("usage"), dict):
             usage = data["usage"]
             response = _id(usage.get("apiCallId"))
@@ -114,6 +129,7 @@ class Copilot:
                 _at(told),
                 ev.CallReported(
                     session=self._session,
+                    turn=self._turn or None,
                     call=response or _id(told.get("id")) or None,
                     reporter="import:copilot",
                     status="completed",
@@ -131,16 +147,32 @@ class Copilot:
                 ),
             )
 
+    def _over(self) -> Iterator[At]:
+        """The end of the interaction before, if it is known."""
+        turn, said_ns, idle_ns = self._turn, self._said_ns, self._idle_ns
+        self._turn, self._said_ns, self._idle_ns = "", None, None
+        if turn and said_ns is not None and idle_ns is not None:
+            yield idle_ns, _ended(self._session, turn, "completed", (idle_ns - said_ns) / 1e6)
+
 
 class Claude:
     """`projects/*/*.jsonl`. Source: its shape as described in public; the real client was not run. A reply has one line
-    per block, each with the usage of the whole: the same call told again. Input does not hold the cached tokens."""
+    per block, each with the usage of the whole: the same call told again. Input does not hold the cached tokens. A turn
+    begins with what a person said, and ends with a reply that asks for nothing more."""
 
     def __init__(self) -> None:
         self._sessions: set[str] = set()
+        self._turn = ""
+        self._said_ns: int | None = None
 
     def line(self, told: Mapping[str, Any]) -> Iterator[At]:
         message = told.get("message")
+        if told.get("type") == "user" and isinstance(message, dict) and _said(told, message.get("content")):
+            self._turn = _id(told.get("promptId")) or _id(told.get("uuid"))
+            if self._turn:
+                self._said_ns = _at(told)
+                yield self._said_ns, ev.TurnStarted(session=_id(told.get("sessionId")), turn=self._turn)
+            return
         if told.get("type") != "assistant" or not isinstance(message, dict):
             return
         usage, session = message.get("usage"), _id(told.get("sessionId"))
@@ -156,6 +188,7 @@ class Claude:
             _at(told),
             ev.CallReported(
                 session=session,
+                turn=self._turn or None,
                 call=_id(message.get("id")) or _id(told.get("requestId")) or None,
                 reporter="import:claude",
                 status="completed",
@@ -168,6 +201,21 @@ class Claude:
                 finish_reason=_label(message.get("stop_reason")) or None,
             ),
         )
+        if message.get("stop_reason") in _LAST_WORDS and self._said_ns is not None and not told.get("isSidechain"):
+            at_ns, said_ns, self._said_ns = _at(told), self._said_ns, None
+            yield at_ns, _ended(session, self._turn, "completed", max(0.0, (at_ns - said_ns) / 1e6))
+
+
+_LAST_WORDS = ("end_turn", "stop_sequence", "max_tokens", "refusal")
+
+
+def _said(told: Mapping[str, Any], content: object) -> bool:
+    """Whether a line of a user is what a person said, and no tool's output, note or task of a subagent."""
+    if told.get("isMeta") or told.get("isSidechain"):
+        return False
+    if isinstance(content, list):
+        return not any(isinstance(block, dict) and block.get("type") == "tool_result" for block in content)
+    return isinstance(content, str)
 
 
 READERS: dict[str, Callable[[], Reader]] = {"codex": Codex, "copilot": Copilot, "claude": Claude}
@@ -179,15 +227,9 @@ PLACES: dict[str, tuple[str, str, str]] = {
 """Variable of the agent's folder, where it is without it, and its logs in there."""
 
 
-def _of(event: ev.TurnFinished, session: str, turn: str | None) -> ev.TurnFinished:
+def _ended(session: str, turn: str | None, status: ev.Status, duration_ms: float) -> ev.TurnFinished:
     return ev.TurnFinished(
-        session=session,
-        turn=turn,
-        status=event.status,
-        duration_ms=event.duration_ms,
-        stages_ms={},
-        calls=0,
-        tools=0,
+        session=session, turn=turn, status=status, duration_ms=duration_ms, stages_ms={}, calls=0, tools=0
     )
 
 

@@ -13,12 +13,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from agent_core.telemetry.events import Event
-from dashboard.hub.store.records import Claim, SourceRecord
+from dashboard.hub.store.records import EXPORTER, IMPORTED, Claim, SourceRecord
 
 MARK = "~"
 """Between a name and the identity that was added to it; no source and no id of ours holds one."""
 MAX_RECENT = 200_000
 """Claims kept in memory, more than can wait for the disk; the store has all."""
+TOLD = "told:"
+"""Before the identity and the session, among the names that are claimed by the way in which a session was told of."""
 
 Asked = Callable[[str, Sequence[str]], Awaitable[Mapping[str, str]]]
 """The identities that own some ids of a team, as far as they are owned."""
@@ -60,6 +62,30 @@ class Owners:
             self._remember(team, name, owner)
             names[name] = name if owner == agent else f"{name}{MARK}{agent}"
         return [_under(event, record.source, names) for event in events], claims
+
+    async def once(
+        self, record: SourceRecord, events: Sequence[Event], day: str
+    ) -> tuple[Sequence[Event], list[Claim]]:
+        """The events that count. Another agent's session may be told of twice, by its exporter and by its log on the
+        disk: for each identity the way that came first counts, and what the other one tells of it is left out. Raises
+        `StoreError`."""
+        way = next((way for way in (EXPORTER, IMPORTED) if record.source.startswith(way)), None)
+        if way is None:
+            return events, []
+        sessions = dict.fromkeys(event.session for event in events if event.session is not None)
+        names = {session: f"{TOLD}{record.agent}:{session}" for session in sessions}
+        unknown = [name for name in names.values() if (record.team, name) not in self._recent]
+        stored = await self._asked(record.team, unknown) if unknown else {}
+        claims: list[Claim] = []
+        others: set[str] = set()
+        for session, name in names.items():
+            first = self._recent.get((record.team, name)) or stored.get(name)
+            if first is None:
+                claims.append(Claim(team=record.team, name=name, agent=way, day=day, source=record.source))
+            elif first != way:
+                others.add(session)
+            self._remember(record.team, name, first or way)
+        return [event for event in events if event.session not in others], claims
 
     async def fresh(self, record: SourceRecord, keys: Sequence[str], day: str) -> tuple[set[str], list[Claim]]:
         """Those of some keys that nobody of the team brought before, now claimed. Raises `StoreError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -50,6 +51,48 @@ def test_figures_come_in_once_and_no_text(agent: str, tmp_path: Path) -> None:
     if agent == "codex":
         (turn,) = Rollup().fold_all(events).turns.values()
         assert (turn.turn, turn.status, len(turn.calls)) == ("91144cbb6966983bdbab8ac906b670f5", "completed", 2)
+    if agent == "copilot":  # nothing was said after it, so that its end is not known
+        (turn,) = Rollup().fold_all(events).turns.values()
+        assert (turn.turn, turn.status, len(turn.calls)) == ("6d92561b-c139-434b-95e0-ddd1153f06cb", None, 2)
+
+
+def test_an_interaction_of_copilot_is_over_when_the_next_thing_is_said(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    shutil.copy(LOGS / FILES["copilot"], log)
+    with log.open("a") as file:
+        file.write('{"type": "user.message", "timestamp": "2026-12-01T11:07:30.000Z", "data": {"content": "more"}}\n')
+    import_log("copilot", log, tmp_path / "state", Imported())
+    (turn,) = Rollup().fold_all(journal(tmp_path / "state")).turns.values()
+    assert (turn.status, len(turn.calls)) == ("completed", 2) and 227 < turn.duration_ms < 229
+
+
+def test_a_turn_of_claude_goes_from_what_was_said_to_a_reply_that_asks_for_nothing(tmp_path: Path) -> None:
+    def line(kind: str, at_s: int, message: dict[str, object], **more: object) -> str:
+        told = {"type": kind, "sessionId": "s-1", "uuid": f"u-{at_s}", "timestamp": f"2026-12-01T10:00:{at_s:02}Z"}
+        return json.dumps({**told, "message": message, **more}) + "\n"
+
+    def reply(number: int, stop: str) -> dict[str, object]:
+        usage = {"input_tokens": 5, "output_tokens": 2}
+        return {"id": f"m{number}", "model": "m", "stop_reason": stop, "usage": usage}
+
+    log = tmp_path / "log.jsonl"
+    log.write_text(
+        line("user", 1, {"content": "do it"})
+        + line("assistant", 3, reply(1, "tool_use"))
+        + line("user", 4, {"content": [{"type": "tool_result", "content": "x"}]})
+        + line("user", 5, {"content": "a note"}, isMeta=True)
+        + line("user", 6, {"content": "look"}, isSidechain=True)
+        + line("assistant", 7, reply(2, "end_turn"), isSidechain=True)
+        + line("assistant", 9, reply(3, "end_turn"))
+        + line("assistant", 9, reply(3, "end_turn"))
+        + line("user", 20, {"content": [{"type": "text", "text": "and that"}]})
+    )
+    done = Imported()
+    import_log("claude", log, tmp_path / "state", done)
+    first, second = Rollup().fold_all(journal(tmp_path / "state")).turns.values()
+    assert (done.calls, done.aside) == (3, [])
+    assert (first.turn, first.status, len(first.calls), first.duration_ms) == ("u-1", "completed", 3, 8_000)
+    assert (second.turn, second.status, second.calls) == ("u-20", None, [])
 
 
 @pytest.mark.parametrize("agent", FILES)
