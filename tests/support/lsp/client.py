@@ -19,6 +19,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
+from agent_core.ready_file import wait_ready
+
 Json = dict[str, Any]
 Handler = Callable[[Any], Awaitable[Any]]
 
@@ -380,11 +382,12 @@ async def listening(kind: str, env: Mapping[str, str], folder: Path) -> AsyncIte
         cwd=ROOT,
     )  # fmt: skip
     try:
-        async with asyncio.timeout(WAIT_S):
-            while not ready.exists():
-                assert process.returncode is None, await _stderr(process)
-                await asyncio.sleep(0.01)
-        yield Listening(process, json.loads(ready.read_text()))
+        facts = await wait_ready(process, ready, WAIT_S)
+        if facts is None:
+            if process.returncode is None:
+                process.kill()
+            raise AssertionError(await _stderr(process))
+        yield Listening(process, json.loads(facts))
     finally:
         if process.returncode is None:
             process.terminate()

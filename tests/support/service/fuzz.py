@@ -14,6 +14,7 @@ from typing import Any
 
 from websockets.exceptions import ConnectionClosed
 
+from agent_core.process_cost import rss_bytes
 from tests.support.service.running import ENDS, Running, Socket, connected
 from tests.support.system.waiting import eventually
 
@@ -280,5 +281,4 @@ async def quiet(running: Running) -> None:
 def memory_kb() -> int:
     """Resident memory of this process."""
     gc.collect()
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmRSS:")[2].split()[0])
+    return rss_bytes() // 1024

@@ -18,6 +18,7 @@ import uvicorn
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
+from agent_core.ready_file import wait_ready
 from agent_core.responses_server.app import build_app
 from agent_core.responses_server.process.run import PromptServer, bind, service_url, uvicorn_config
 from agent_core.responses_server.service import Service
@@ -247,12 +248,10 @@ async def child_service(folder: Path, **changes: Any) -> AsyncIterator[Child]:
     os.close(life_read)
     child = Child(process, "", ready_file, life_write)
     try:
-        async with asyncio.timeout(START_TIMEOUT_S):
-            while not ready_file.exists() and process.returncode is None:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), 0.01)
-        if process.returncode is None:
-            child.url = json.loads(ready_file.read_text())["url"]
+        facts = await wait_ready(process, ready_file, START_TIMEOUT_S)
+        assert facts is not None or process.returncode is not None, "it neither listens nor ends"
+        if facts is not None:
+            child.url = json.loads(facts)["url"]
         yield child
     finally:
         child.let_go()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from agent_core.ready_file import wait_ready_blocking
 from tests.support.system.cli import started
 
 KEY = "key-of-the-tests"
+START_LIMIT_S = 60.0
 
 
 class Serving(msgspec.Struct):
@@ -28,12 +29,9 @@ def serving(folder: Path, env: Mapping[str, str], *options: str) -> Iterator[Ser
     ready = folder / "ready.json"
     process = started("serve", "--ready-file", str(ready), *options, env={**env, "LOOPLINE_API_KEY": KEY})
     try:
-        give_up = time.monotonic() + 60
-        while not ready.exists():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < give_up
-            time.sleep(0.01)
-        yield Serving(**json.loads(ready.read_text()))
+        facts = wait_ready_blocking(lambda: process.poll() is not None, ready, START_LIMIT_S)
+        assert facts is not None, f"it does not listen; exit code {process.poll()}"
+        yield Serving(**json.loads(facts))
     finally:
         process.terminate()
         _, stderr = process.communicate(timeout=30)

@@ -49,6 +49,11 @@ class Run:
         self._lock.close()
 
 
+def state_of(pid: int) -> str:
+    """The letter of proc_pid_stat(5). Raises OSError where there is no such process."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def processes_of(folder: Path) -> dict[int, str]:
     """Live processes started by the run of `folder`, with their command lines: it is in their environment, their
     arguments, or they stand in it. Zombies do not count."""
@@ -59,7 +64,7 @@ def processes_of(folder: Path) -> dict[int, str]:
         try:
             command = (entry / "cmdline").read_bytes()
             there = (command, (entry / "environ").read_bytes(), os.fsencode((entry / "cwd").readlink()))
-            state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+            state = state_of(int(entry.name))
         except OSError:
             continue
         if state != "Z" and any(wanted in each for each in there):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.support.suite.leftovers import processes_of
+from tests.support.suite.leftovers import processes_of, state_of
 from tests.support.system.waiting import POLL_S
 
 
 def alive(pid: int) -> bool:
     """True if the process runs; a zombie does not."""
     try:
-        stat = Path("/proc", str(pid), "stat").read_text()
+        return state_of(pid) not in "ZX"
     except OSError:
         return False
-    return stat[stat.rfind(")") + 2] not in "ZX"
 
 
 def wait_until_none(home: Path, timeout_s: float) -> dict[int, str]:

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 
 from agent_core.clock import Clock, SystemClock
+from agent_core.ready_file import wait_ready
 from dashboard.hub.people.auth import add_token
 from dashboard.web.launch import Running, WebOptions, running_web
 
@@ -131,13 +132,13 @@ async def web_process(
         env=env, stderr=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[3],
     )  # fmt: skip
     try:
-        async with asyncio.timeout(START_S):
-            while not ready_file.exists():
-                if process.returncode is not None:
-                    assert process.stderr is not None
-                    raise AssertionError((await process.stderr.read()).decode())
-                await asyncio.sleep(0.02)
-        yield WebProcess(process, json.loads(ready_file.read_text()))
+        facts = await wait_ready(process, ready_file, START_S)
+        if facts is None:
+            if process.returncode is None:
+                process.kill()
+            assert process.stderr is not None
+            raise AssertionError((await process.stderr.read()).decode())
+        yield WebProcess(process, json.loads(facts))
     finally:
         if process.returncode is None:
             process.terminate()
