@@ -128,7 +128,7 @@ def _parameter(option: ServeOption) -> inspect.Parameter:
 @_with_serve_options
 def serve(given: Mapping[str, Any]) -> None:
     """Run the Responses service: HTTP and WebSocket under /v1, models `repair`, `scripted` and those of --engine."""
-    from agent_core.cli.serve import serve_command
+    from agent_core.cli.serving.command import serve_command
 
     sys.exit(serve_command(given))
 

@@ -1,14 +1,10 @@
-"""The start of every command line: the conversation, which needs no commands and no parser of them, or a command."""
+"""Whether a command line means the conversation, which needs no commands and no parser of them; and its start."""
 
 from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Sequence
-
-from agent_core.errors import LooplineError
-from agent_core.telemetry.screen import guard_streams, say
 
 CONVERSATION = "dashboard.agent.cli"
 """The module whose `main` is the conversation, which has no command's name: `loopline`, `loopline "a task"`,
@@ -17,23 +13,6 @@ CONVERSATION = "dashboard.agent.cli"
 OF_THE_ROOT = ("--version", "--help", "-h")
 _WORD = re.compile(r"[a-z][a-z0-9-]*")
 """What a command may be called."""
-
-
-def run_command_line() -> None:
-    """Run what `sys.argv` says; every error of ours becomes one line, a hint and its exit code."""
-    guard_streams()
-    try:
-        if is_interactive(sys.argv[1:]) and sys.stdin.isatty() and sys.stdout.isatty():
-            converse(sys.argv[1:])
-        else:
-            from agent_core.cli.app import app
-
-            app()
-    except LooplineError as error:
-        say(f"loopline: {error.message}")
-        if error.hint:
-            say(f"  hint: {error.hint}")
-        sys.exit(error.exit_code)
 
 
 def converse(arguments: list[str]) -> None:

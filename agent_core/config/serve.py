@@ -16,7 +16,7 @@ LogFormat = Literal["json", "text"]
 
 
 class ServeOption(NamedTuple):
-    """`flag` as typed. `setting`: the field of `ServeSettings` that takes it as it is; None: `cli/serve.py` makes
+    """`flag` as typed. `setting`: the field of `ServeSettings` that takes it as it is; None: `cli/serving/` makes
     something of it. `help` is for the command line. Those with a `key` may stand in a file as well: `doc` is for
     `loopline config`, `parse` and `expected` are for what a file holds, and `default` is None, not given."""
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.cli.serve import UPSTREAM_KEY, read_engines
+from agent_core.cli.serving.command import UPSTREAM_KEY, read_engines
 from agent_core.errors import ConfigError, UsageError
 from agent_core.responses_server.settings import ApiKey, ServeSettings
 from tests.support.system.cli import environment, loopline

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_core.cli.serve_keys import read_keys
+from agent_core.cli.serving.keys import read_keys
 from agent_core.errors import ConfigError
 from agent_core.responses_server.settings import ApiKey, KeyLimits
 from tests.support.system.cli import environment, loopline

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from agent_core.cli.serve_keys import ONE_KEY, read_keys
+from agent_core.cli.serving.keys import ONE_KEY, read_keys
 from agent_core.config.load import load
 from agent_core.config.paths import state_dir
 from agent_core.config.serve import OPTIONS, SERVED

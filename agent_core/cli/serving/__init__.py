@@ -1,0 +1,1 @@
+"""`serve`: its options as typed, and who may use it."""
