@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_core.turns.events import Plan, TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded
+from agent_core.turns.events import ContextSize, Plan, TextDelta, TextDone, TextVoided, TurnBegan, TurnEnded
 from lsp_server.protocol.events import AnyEvent, Call, Stages, TurnDiff
 
 
@@ -22,12 +22,15 @@ class Recent:
             case TurnBegan(turn_id=turn_id):
                 self._turn_id = turn_id
                 self._pieces.clear()
-                self._standing.clear()
+                size = self._standing.get(ContextSize)
+                self._standing = {} if size is None else {ContextSize: size}
             case TextDelta(text=text):
                 self._last = event
                 self._pieces.append(text)
             case TextDone() | TextVoided() | TurnEnded():
                 self._pieces.clear()
+            case ContextSize():
+                self._standing[ContextSize] = event
             case Plan() | TurnDiff() | Call() | Stages() if event.turn_id == self._turn_id:
                 self._standing[type(event)] = event
 

@@ -7,7 +7,8 @@ borrows them. Turns of one session run one after the other.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,7 @@ class Session:
         self.id = parts.history.header.id
         self.turns: list[TurnHandle] = []
         self._queued: list[str] = []
-        self._closed = self._undoing = False
+        self._closed = self._held = False
         self._begins: dict[str, tuple[int, int]] = {}
         self._shaping = Shaping(
             model=parts.model_name,
@@ -153,6 +154,8 @@ class Session:
             parts.observer(Notice(severity="warning", text=note.text, session_id=self.id))
         if not len(parts.history.items):
             parts.history.append(await parts.context.opening())
+        elif parts.history.turns:
+            parts.compactor.tell_size(self.model)
         if parts.terms.limits.cost_usd and not parts.terms.prices.knows(self.model):
             text = f"`limits.cost` can't be watched: the price of {self.model} is not known"
             parts.observer(Notice(severity="warning", text=text, session_id=self.id))
@@ -178,7 +181,7 @@ class Session:
             raise UsageError("the session is closed", code="session_closed")
         if not task.strip():
             raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
-        if self.running is not None or self._undoing:
+        if self.running is not None or self._held:
             raise UsageError("a turn of this session runs already", code="turn_running", hint="steer or cancel it")
         self._shaping.check(options)
         turn_id, started_ns, box = turn_id or new_id("turn"), self._parts.clock.mono_ns(), Inbox()
@@ -245,13 +248,33 @@ class Session:
         `turn` may also be the `undo` of an earlier report. Raises UsageError: `unknown_turn`; `turn_running`;
         `undo_off`; `undo_unavailable` for the conversation of a turn that an earlier process ran.
         """
-        if self.running is not None or self._undoing:
-            raise UsageError("a turn of this session runs", code="turn_running", hint="cancel it first")
-        self._undoing = True
-        try:
+        with self._between_turns():
             return await undoing.undo(self._parts, self._begins, turn, files=files, conversation=conversation)
+
+    async def compact(self) -> bool:
+        """Shorten the conversation now; what came of it is told as a notice and its new size. False: nothing made it
+        much shorter. Raises UsageError: `session_closed`, `turn_running`."""
+        if self._closed:
+            raise UsageError("the session is closed", code="session_closed")
+        parts = self._parts
+        with self._between_turns():
+            request = self._shaping.request(PLAIN, self._shaping.offer(PLAIN, asks=parts.questions.answerable))
+            shorter = await parts.compactor.shrink(request, Spent(model=self.model, prices=parts.terms.prices))
+        if not shorter:
+            text = "the conversation can't be made much shorter than it is"
+            parts.observer(Notice(severity="info", text=text, session_id=self.id))
+        return shorter
+
+    @contextmanager
+    def _between_turns(self) -> Iterator[None]:
+        """No turn starts meanwhile. Raises UsageError (`turn_running`)."""
+        if self.running is not None or self._held:
+            raise UsageError("a turn of this session runs", code="turn_running", hint="cancel it first")
+        self._held = True
+        try:
+            yield
         finally:
-            self._undoing = False
+            self._held = False
 
     async def close(self) -> None:
         """End what runs and let go of the connection and the history."""

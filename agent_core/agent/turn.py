@@ -130,7 +130,7 @@ class Turn:
         if result is None:
             raise ServiceError("the service ended a call without a result", code="no_result")
         self._history.append(result.items, self._turn)
-        self._compactor.measured(result.usage)
+        self._compactor.measured(result.usage, request.model)
         if text := text_of(result.items):
             self._tell(told.TextDone(**self._ids, text=text))
         if result.status == "incomplete":

@@ -12,7 +12,9 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on 
 auth_app = typer.Typer(help="Keys of providers: the system's keyring, else a private file.", no_args_is_help=True)
 hub_app = typer.Typer(help="The team hub that telemetry is pushed to.", no_args_is_help=True)
 agents_app = typer.Typer(help="Sessions that go on in the background: list, attach, stop.", invoke_without_command=True)
-sessions_app = typer.Typer(help="Earlier sessions: list, show, rename, delete.", invoke_without_command=True)
+sessions_app = typer.Typer(
+    help="Earlier sessions: list, show, rename, fork, compact, delete.", invoke_without_command=True
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -196,7 +198,7 @@ def agents_stop(session: Which = "") -> None:
 @sessions_app.callback()
 def sessions_root(context: typer.Context, json: Json = False) -> None:
     if context.invoked_subcommand is None:
-        from agent_core.cli.sessions import list_sessions
+        from agent_core.cli.kept.sessions import list_sessions
 
         list_sessions(json=json)
 
@@ -204,7 +206,7 @@ def sessions_root(context: typer.Context, json: Json = False) -> None:
 @sessions_app.command("list")
 def sessions_list(json: Json = False) -> None:
     """All sessions, newest first."""
-    from agent_core.cli.sessions import list_sessions
+    from agent_core.cli.kept.sessions import list_sessions
 
     list_sessions(json=json)
 
@@ -212,7 +214,7 @@ def sessions_list(json: Json = False) -> None:
 @sessions_app.command("show")
 def sessions_show(session: Annotated[str, typer.Argument(metavar="ID")]) -> None:
     """What was said and done in a session."""
-    from agent_core.cli.sessions import show_session
+    from agent_core.cli.kept.sessions import show_session
 
     show_session(session)
 
@@ -222,7 +224,7 @@ def sessions_rename(
     session: Annotated[str, typer.Argument(metavar="ID")], title: Annotated[str, typer.Argument(metavar="TITLE")]
 ) -> None:
     """Give a session a title."""
-    from agent_core.cli.sessions import rename_session
+    from agent_core.cli.kept.sessions import rename_session
 
     rename_session(session, title)
 
@@ -230,14 +232,22 @@ def sessions_rename(
 @sessions_app.command("fork")
 def sessions_fork(session: Annotated[str, typer.Argument(metavar="ID")]) -> None:
     """Start a new session from a copy of this one; prints the new id."""
-    from agent_core.cli.sessions import fork_session
+    from agent_core.cli.kept.sessions import fork_session
 
     fork_session(session)
+
+
+@sessions_app.command("compact")
+def sessions_compact(session: Annotated[str, typer.Argument(metavar="ID|PREFIX|TITLE")]) -> None:
+    """Make a session's conversation shorter before it goes on. Its file keeps everything."""
+    from agent_core.cli.kept.compacting import compact_session
+
+    compact_session(session)
 
 
 @sessions_app.command("delete")
 def sessions_delete(session: Annotated[str, typer.Argument(metavar="ID")]) -> None:
     """Delete a session for good. A session that a process hosts is not deleted."""
-    from agent_core.cli.sessions import delete_session
+    from agent_core.cli.kept.sessions import delete_session
 
     delete_session(session)

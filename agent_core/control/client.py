@@ -18,6 +18,7 @@ from agent_core.control.messages import (
     AnswerRequest,
     AttachRequest,
     CancelRequest,
+    CompactRequest,
     ControlError,
     Detached,
     EventMessage,
@@ -169,6 +170,10 @@ class ControlClient:
         """Take back what a turn did; what is refused has the session's own code (`undo_off`, `unknown_turn`, …)."""
         request = UndoRequest(id=self._new_id(), session=session, turn=turn, files=files, conversation=conversation)
         return await self._ask(request, Undone)
+
+    async def compact(self, session: str) -> None:
+        """Make the conversation shorter; `turn_running` while one runs. It goes on if this client leaves."""
+        await self._ask(CompactRequest(id=self._new_id(), session=session), type(None))
 
     async def attach(self, session: str, *, events: bool = False) -> Attachment:
         """Updates of a session from now on; `events`: telemetry as well, as `EventMessage`."""

@@ -11,6 +11,7 @@ that id:
     steer {turn, text}                       -> Steered: to that turn only; what it can't take waits for the next turn
     cancel {turn}                            -> null
     undo {session, turn, files?, conversation?} -> Undone
+    compact {session}                        -> null, once it is over: the conversation is shorter, or a notice says why
     answer {approval, decision, by?}         -> null
     reply {question, text, by?}              -> null
 
@@ -135,6 +136,10 @@ class UndoRequest(Request, frozen=True, kw_only=True, tag="undo"):
     conversation: bool = False
 
 
+class CompactRequest(Request, frozen=True, kw_only=True, tag="compact"):
+    session: str
+
+
 AnyRequest = (
     ListRequest
     | AttachRequest
@@ -146,6 +151,7 @@ AnyRequest = (
     | StartRequest
     | SayRequest
     | UndoRequest
+    | CompactRequest
 )
 
 

@@ -27,6 +27,7 @@ from agent_core.control.messages import (
     AnyRequest,
     AttachRequest,
     CancelRequest,
+    CompactRequest,
     ControlError,
     DetachRequest,
     Hello,
@@ -72,7 +73,7 @@ class Handlers:
     """What the host does on request. Each may raise any `LooplineError`; its code and message go to the client.
 
     `attach` starts pushing a session's updates, and its telemetry where a second `Push` is given, and gives back how to
-    stop it. Only what `start`, `say` and `undo` decide is awaited; a turn's end is an update.
+    stop it. Only what `start`, `say`, `undo` and `compact` decide is awaited; a turn's end is an update.
     """
 
     list_sessions: Callable[[], Awaitable[Sequence[SessionInfo]]]
@@ -84,6 +85,7 @@ class Handlers:
     start: Callable[[StartRequest], Awaitable[Started]]
     say: Callable[[SayRequest], Awaitable[Said]]
     undo: Callable[[UndoRequest], Awaitable[Undone]]
+    compact: Callable[[str], Awaitable[None]]
 
 
 class ControlServer:
@@ -251,6 +253,8 @@ class ControlServer:
                 return await handlers.say(request)
             case UndoRequest():
                 return await handlers.undo(request)
+            case CompactRequest(session=session):
+                await handlers.compact(session)
         return None
 
     async def _write(self, mailbox: Mailbox, writer: asyncio.StreamWriter) -> None:

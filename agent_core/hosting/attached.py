@@ -74,7 +74,7 @@ class AttachedHost:
         self._changed = asyncio.Event()
         self._stack = AsyncExitStack()
         self._client: ControlClient | None = None
-        self._undoing: set[asyncio.Task[None]] = set()
+        self._between: set[asyncio.Task[None]] = set()
         self._work: list[asyncio.Task[None]] = []
 
     async def attach(self) -> None:
@@ -147,10 +147,19 @@ class AttachedHost:
         return await self._speak().steer(turn.turn_id, text)
 
     def undo(self, turn_id: str, *, files: bool, conversation: bool) -> None:
-        work = self._take_back(turn_id, files=files, conversation=conversation)
-        task = asyncio.create_task(work, name=f"undo {turn_id} elsewhere")
-        self._undoing.add(task)
-        task.add_done_callback(self._undoing.discard)
+        session = self._audience.id
+        self._ask_there(
+            lambda there: there.undo(session, turn_id, files=files, conversation=conversation), f"undo {turn_id}"
+        )
+
+    def compact(self) -> None:
+        self._ask_there(lambda there: there.compact(self._audience.id), f"compact {self._audience.id}")
+
+    def _ask_there(self, ask: Callable[[ControlClient], Awaitable[object]], what: str) -> None:
+        """What comes of it is told as events."""
+        task = asyncio.create_task(self._asked_there(ask), name=f"{what} elsewhere")
+        self._between.add(task)
+        task.add_done_callback(self._between.discard)
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         """Raises ControlError. True as well where somebody else was quicker."""
@@ -204,7 +213,7 @@ class AttachedHost:
     async def close(self) -> None:
         """Watch no more; the session goes on where it is hosted."""
         self._stop_asking()
-        tasks = [*self._work, *self._undoing]
+        tasks = [*self._work, *self._between]
         for task in tasks:
             task.cancel()
         if tasks:
@@ -279,9 +288,9 @@ class AttachedHost:
                 turn.status = "running"
         return True
 
-    async def _take_back(self, turn_id: str, *, files: bool, conversation: bool) -> None:
+    async def _asked_there(self, ask: Callable[[ControlClient], Awaitable[object]]) -> None:
         try:
-            await self._speak().undo(self._audience.id, turn_id, files=files, conversation=conversation)
+            await ask(self._speak())
         except LooplineError as error:
             if error.code != "control_busy":  # it takes long, and goes on
                 self._audience.refuse(error)

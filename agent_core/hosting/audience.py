@@ -23,6 +23,7 @@ from agent_core.tools.workspace.workspace import Documents, OpenDocument
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.events import (
     ApprovalAsked,
+    ContextSize,
     EndStatus,
     Notice,
     Observer,
@@ -49,6 +50,7 @@ class Audience:
         self._attended = asyncio.Event()
         self._observers = Observers()
         self._opened: SessionOpened | None = None
+        self._size: ContextSize | None = None
         self._text = RunningText()
         self._ends: dict[str, TurnEnded] = {}
         self._waiting: dict[str, asyncio.Future[TurnEnded]] = {}
@@ -61,6 +63,8 @@ class Audience:
         self._text(event)
         if isinstance(event, SessionOpened):
             self._opened = event
+        elif isinstance(event, ContextSize):
+            self._size = event
         elif isinstance(event, TurnEnded):
             self._keep_end(event)
         self._observers(event)
@@ -120,6 +124,7 @@ class Audience:
         text = self._text.so_far()
         return [
             *([self._opened] if self._opened is not None else ()),
+            *([self._size] if self._size is not None else ()),
             *begun,
             *([text] if text is not None else ()),
             *(ApprovalAsked(approval=approval) for approval in approvals),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,6 +32,7 @@ from agent_core.turns.approval import Decision
 from agent_core.turns.events import title_of
 
 _LATEST_TURNS = 20
+Result = TypeVar("Result")
 
 
 class HostedSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,14 +55,14 @@ class HostedSessions:
         self._saying = {hosted.session.id: RunningText() for hosted in sessions}
         for hosted in sessions:
             hosted.observers.add(self._saying[hosted.session.id])
-        self._undoing: set[asyncio.Task[Undone]] = set()
+        self._begun: set[asyncio.Task[Any]] = set()
         self.attached = 0
         """How many follow one of the sessions from outside at the moment."""
 
     async def join(self) -> None:
         """Wait for what was begun and must not be left half done."""
-        if self._undoing:
-            await asyncio.wait(self._undoing)
+        if self._begun:
+            await asyncio.wait(self._begun)
 
     def handlers(self) -> Handlers:
         return Handlers(
@@ -72,6 +75,7 @@ class HostedSessions:
             start=self._start,
             say=self._say,
             undo=self._undo,
+            compact=self._compact,
         )
 
     async def _list(self) -> list[SessionInfo]:
@@ -133,13 +137,20 @@ class HostedSessions:
 
     async def _undo(self, request: UndoRequest) -> Undone:
         """Begun once, it ends: also if whoever asked leaves or does not wait."""
-        task = asyncio.create_task(self._take_back(request), name=f"undo {request.turn}")
-        self._undoing.add(task)
-        task.add_done_callback(self._undone)
+        return await self._to_its_end(self._take_back(request), f"undo {request.turn}")
+
+    async def _compact(self, session_id: str) -> None:
+        """Begun once, it ends, too."""
+        await self._to_its_end(self._hosted(session_id).session.compact(), f"compact {session_id}")
+
+    async def _to_its_end(self, work: Coroutine[Any, Any, Result], name: str) -> Result:
+        task = asyncio.create_task(work, name=name)
+        self._begun.add(task)
+        task.add_done_callback(self._over)
         return await asyncio.shield(task)
 
-    def _undone(self, task: asyncio.Task[Undone]) -> None:
-        self._undoing.discard(task)
+    def _over(self, task: asyncio.Task[Any]) -> None:
+        self._begun.discard(task)
         if not task.cancelled():
             task.exception()  # told to whoever asked; if they left, to nobody
 

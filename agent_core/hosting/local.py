@@ -43,10 +43,17 @@ class Undo(msgspec.Struct, frozen=True):
     conversation: bool
 
 
+class Compact(msgspec.Struct, frozen=True):
+    """The conversation is to be made shorter."""
+
+
 class Ready(msgspec.Struct, frozen=True):
     """The session is to be open; `done` tells when, or what keeps it from that. None: nobody waits."""
 
     done: asyncio.Future[None] | None = None
+
+
+Wanted = TurnView | Undo | Compact | Ready
 
 
 class LocalHost:
@@ -68,7 +75,7 @@ class LocalHost:
         self._audience, self._settings, self._service, self._clock = audience, settings, service, clock
         self._model_wanted = model
         self._hosted: Hosted | None = None
-        self._wanted: asyncio.Queue[TurnView | Undo | Ready] = asyncio.Queue()
+        self._wanted: asyncio.Queue[Wanted] = asyncio.Queue()
         self._stale = False
         self._rules = KeptRules()
         """What the folder said about rules when the session was first opened, and since."""
@@ -118,6 +125,9 @@ class LocalHost:
 
     def undo(self, turn_id: str, *, files: bool, conversation: bool) -> None:
         self._wanted.put_nowait(Undo(turn_id, files, conversation))
+
+    def compact(self) -> None:
+        self._wanted.put_nowait(Compact())
 
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return self._hosted is not None and self._hosted.session.approvals.answer(approval_id, decision, by=by)
@@ -221,7 +231,7 @@ class LocalHost:
         while self._hosted is not None and (running := self._hosted.session.running) is not None:
             await asyncio.wait({running.done})
 
-    async def _do(self, wanted: TurnView | Undo | Ready) -> None:
+    async def _do(self, wanted: Wanted) -> None:
         assert self._hosted is not None
         match wanted:
             case TurnView(status="queued"):  # else it was cancelled before its time
@@ -240,10 +250,15 @@ class LocalHost:
                     await self._hosted.session.undo(turn_id, files=files, conversation=conversation)
                 except LooplineError as error:
                     self._audience.refuse(error)
+            case Compact():
+                try:
+                    await self._hosted.session.compact()
+                except LooplineError as error:
+                    self._audience.refuse(error)
             case Ready(done=asyncio.Future() as done) if not done.done():
                 done.set_result(None)
 
-    def _refuse(self, wanted: TurnView | Undo | Ready, error: LooplineError) -> None:
+    def _refuse(self, wanted: Wanted, error: LooplineError) -> None:
         """The session could not be opened: said to whoever waits, else to everybody, and the turn ends with it."""
         if isinstance(wanted, Ready) and wanted.done is not None:
             if not wanted.done.done():

@@ -89,6 +89,9 @@ class ManagedSession:
         self._audience.turns.check_undo(turn_id)
         self._at.undo(turn_id, files=files, conversation=conversation)
 
+    async def compact(self) -> None:
+        self._at.compact()
+
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         return await self._at.answer(approval_id, decision, by=by)
 

@@ -102,6 +102,10 @@ class SessionHost(Protocol):
         and the model is told; `conversation`: the model forgets it and what was said since. `turn_id` may be the id of
         an earlier undoing. Raises UsageError (`unknown_turn`, `turn_running`)."""
 
+    async def compact(self) -> None:
+        """Make the conversation shorter, once nothing runs; what comes of it is told as a notice and a `ContextSize`.
+        Returns at once. Where a turn runs in another process a notice says that it was not done."""
+
     async def answer(self, approval_id: str, decision: Decision, *, by: str) -> bool:
         """False: it is not one of this session's, or not open any more."""
 

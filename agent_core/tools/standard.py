@@ -16,6 +16,7 @@ from agent_core.tools.editor.open_documents import OpenDocumentsTool
 from agent_core.tools.files.edit import EditTool
 from agent_core.tools.files.patch import PatchTool
 from agent_core.tools.files.reading import ListTool, ReadTool
+from agent_core.tools.outputs import Outputs
 from agent_core.tools.plan import PlanTool
 from agent_core.tools.port import Tool
 from agent_core.tools.sandbox.sandbox import Sandbox
@@ -52,9 +53,10 @@ def standard_toolbox(
     processes = Processes(sandbox)
     own = Processes()
     handles = Handles(processes) if background else None
+    outputs = Outputs()
     tools: list[Tool] = [
         ListTool(workspace),
-        ReadTool(workspace),
+        ReadTool(workspace, outputs),
         SearchTool(workspace, commands, own),
         EditTool(workspace),
         PatchTool(workspace),
@@ -72,7 +74,7 @@ def standard_toolbox(
         confine = sandbox.confine
     if handles is not None:
         tools.append(ProcessTool(handles))
-    return Toolbox(tools, closing=closing, source=source, background=handles, confine=confine)
+    return Toolbox(tools, closing=closing, source=source, background=handles, confine=confine, outputs=outputs)
 
 
 def _python_of(

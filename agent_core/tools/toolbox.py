@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import msgspec
 
 from agent_core.errors import ToolError
+from agent_core.tools.outputs import Outputs
 from agent_core.tools.port import Kind, Tool, ToolContext, ToolResult, ToolSpec
 from agent_core.tools.workspace.text import printable
 
@@ -66,7 +67,7 @@ class Toolbox:
     """`tools` in the order in which the model sees them; then come those of `source`. `closing` ends with the toolbox,
     in this order, and `source` last. `background` holds commands that go on, None: there are none. `confine` makes
     commands unable to write anything, or lets them again; None: nothing can, so that they are not run where only
-    reading is allowed."""
+    reading is allowed. `outputs` keeps what of a long output is not shown; None: all of it is shown."""
 
     def __init__(
         self,
@@ -76,7 +77,9 @@ class Toolbox:
         source: Source | None = None,
         background: Background | None = None,
         confine: Callable[[bool], None] | None = None,
+        outputs: Outputs | None = None,
     ) -> None:
+        self._outputs = outputs
         self._background, self._confine = background, confine
         self._closing = tuple(closing) if source is None else (*closing, source)
         self._own, self._source = tuple(tools), source
@@ -158,7 +161,11 @@ class Toolbox:
         except Exception as error:
             log.error("tool %s failed with %s", name, type(error).__name__)
             return failure(ToolError(f"{name}: internal error ({type(error).__name__})", code="internal"))
-        return _cleaned(result)
+        result = _cleaned(result)
+        if self._outputs is None or name == "read":  # which tells itself how to go on
+            return result
+        shown = self._outputs.shown(result.output)
+        return result if shown is result.output else msgspec.structs.replace(result, output=shown)
 
     async def close(self) -> None:
         """End what the tools hold. Call once; the toolbox can't be used afterwards."""

@@ -208,6 +208,19 @@ class InputTaken(TurnEvent, frozen=True, kw_only=True, tag="input"):
     fate: Literal["steered", "queued", "refused"]
 
 
+class ContextSize(TurnEvent, frozen=True, kw_only=True, tag="context"):
+    """How large the conversation is that the next call begins with, in tokens: as the service counted it in the latest
+    call, reply included; `estimated` where that is not known, as after a compaction. `window_tokens` is what the model
+    takes, `compact_at_tokens` where the conversation is made shorter by itself; None: not known, or never.
+    """
+
+    session_id: str
+    tokens: int
+    window_tokens: int | None = None
+    compact_at_tokens: int | None = None
+    estimated: bool = False
+
+
 class Notice(TurnEvent, frozen=True, kw_only=True, tag="notice"):
     """Something a person should know: reconnecting, falling back, a setting that was ignored."""
 
@@ -264,6 +277,7 @@ AnyTurnEvent = (
     | QuestionAsked
     | QuestionEnded
     | InputTaken
+    | ContextSize
     | Notice
     | TurnUndone
     | TurnEnded

@@ -200,7 +200,7 @@ class AgentApp(App[int]):
         if host is None or self.figures is None:
             return msgspec.structs.replace(settled, model=model, doing=doing or "… starting")
         self.figures.fold()
-        now = self.figures.standing(host.id, self.clock.wall_ns())
+        now, size = self.figures.standing(host.id, self.clock.wall_ns()), self.talk.size
         return msgspec.structs.replace(
             now,
             model=model,
@@ -208,7 +208,8 @@ class AgentApp(App[int]):
             effort=settled.effort,
             mode=settled.mode,
             branch=settled.branch,
-            context_size=settled.context_size,
+            context_tokens=size.tokens if size is not None else now.context_tokens,
+            context_size=(size.window_tokens if size is not None else None) or settled.context_size,
             place=host.view().place,
             doing=doing,
         )

@@ -240,6 +240,9 @@ class Doing:
     def _redo(self, argument: str) -> None:
         self._app.talk.undo(redo=True)
 
+    def _compact(self, argument: str) -> None:
+        self._app.talk.compact()
+
     def _status(self, argument: str) -> None:
         talk, settled = self._app.talk, self._app.settled
         host = talk.host

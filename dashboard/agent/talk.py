@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_core.clock import Clock
 from agent_core.errors import LooplineError
 from agent_core.turns.approval import Approval, Decision
-from agent_core.turns.events import QuestionAsked, QuestionEnded, SessionOpened, TurnEnded, TurnEvent
+from agent_core.turns.events import ContextSize, QuestionAsked, QuestionEnded, SessionOpened, TurnEnded, TurnEvent
 from agent_core.turns.options import PLAIN, TurnOptions
 from dashboard.agent.conversation.page import Conversation
 
@@ -37,6 +37,7 @@ class Talk:
         self.host: SessionHost | None = None
         self.figures: SessionFigures | None = None
         self.model = self.endpoint = self.note = ""
+        self.size: ContextSize | None = None
         self._clock, self._changed, self._asked = clock, changed, asked
         self._leave: Callable[[], None] = lambda: None
         self.options: TurnOptions = PLAIN
@@ -51,7 +52,7 @@ class Talk:
         """Show a session; what was written before there was one is said to it."""
         self.leave()
         host = opened.host
-        self.host, self.figures = host, figures
+        self.host, self.figures, self.size = host, figures, None
         self.page = Conversation(opened.blocks)
         view = host.view()
         self.model = view.model
@@ -82,6 +83,8 @@ class Talk:
         if isinstance(event, TurnEnded) and self.figures is not None:
             self.figures.fold()
             figures = self.figures.of_turn(event.turn_id, self._clock.wall_ns())
+        elif isinstance(event, ContextSize):
+            self.size = event
         elif isinstance(event, SessionOpened):
             self.model, self.endpoint, self.note = event.model, event.endpoint, event.note
         waiting = len(self.page.open_approvals)
@@ -193,6 +196,11 @@ class Talk:
         if not await host.answer(approval.approval_id, decision, by=self.name):
             self.page.note("that was answered elsewhere already")
             self._changed()
+
+    def compact(self) -> None:
+        """Make the conversation shorter, once nothing runs."""
+        if self.host is not None:
+            self._do(self.host.compact())
 
     # Undoing
 

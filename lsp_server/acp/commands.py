@@ -11,11 +11,12 @@ import msgspec
 
 from lsp_server.acp.lines import Json
 
-Name = Literal["plan", "undo", "redo"]
+Name = Literal["plan", "undo", "redo", "compact"]
 _COMMANDS: dict[Name, tuple[str, str]] = {
     "plan": ("Plan only: nothing is changed, the answer is a plan.", "what to plan"),
     "undo": ("Take back what the latest turn did to files.", ""),
     "redo": ("Take the latest undoing back.", ""),
+    "compact": ("Make the conversation shorter.", ""),
 }
 """What it does, and what it takes; "": nothing."""
 

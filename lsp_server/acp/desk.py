@@ -144,12 +144,7 @@ class Desk:
             effort=loaded.settings.effort,
             efforts=_efforts(endpoint, loaded.settings),
         )
-        book = None if endpoint.note else model_book(endpoint, loaded.settings)
-
-        def context_of(model: str) -> int | None:
-            return book.of(model).context_tokens if book is not None else None
-
-        return AcpSession(terms, choices, AcpFrontEnd(self._peer, self.can), context_of)
+        return AcpSession(terms, choices, AcpFrontEnd(self._peer, self.can))
 
 
 async def _models(endpoint: Endpoint, present: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from lsp_server.acp.choices import Choices
 from lsp_server.acp.commands import Told, available, command_of
 from lsp_server.acp.front_end import AcpFrontEnd
 from lsp_server.acp.lines import Json
-from lsp_server.acp.updates import Updates, message, usage
+from lsp_server.acp.updates import Updates, message
 from lsp_server.followed import Watcher
 from lsp_server.protocol.events import AnyEvent, Call
 
@@ -50,10 +50,7 @@ class AcpSession:
         terms: Terms,
         choices: Choices,
         front_end: AcpFrontEnd,
-        context_of: Callable[[str], int | None] = lambda model: None,
     ) -> None:
-        """`context_of` says how many tokens a model takes; None: it is not known."""
-        self._context_of = context_of
         self.terms, self.choices, self.front_end = terms, choices, front_end
         self.tell: Callable[[Json], None] = lambda update: None
         self._host: SessionHost | None = None
@@ -97,6 +94,10 @@ class AcpSession:
         """Queued at once."""
         options = self.choices.of_turn
         if (told := command_of(task)) is not None:
+            if told.name == "compact":
+                await self.host.compact()
+                self.tell(message("The conversation is made shorter.\n"))
+                return Prompted(None, done=True)
             if told.name != "plan":
                 await self._take_back(told)
                 return Prompted(None, done=True)
@@ -159,6 +160,3 @@ class AcpSession:
         if kept is not None and len(kept) < MAX_FIGURES:
             kept[event.call_id] = event
         self.tell(self._updates.figures(event))
-        context_tokens = self._context_of(event.model or self.choices.model)
-        if context_tokens and event.input_tokens is not None:
-            self.tell(usage(event.input_tokens + (event.output_tokens or 0), context_tokens))

@@ -12,6 +12,7 @@ import msgspec
 from agent_core.text import sound
 from agent_core.turns.events import (
     ApprovalAsked,
+    ContextSize,
     Notice,
     Plan,
     ReasoningDelta,
@@ -74,6 +75,8 @@ class Updates:
                 return [thought(text)] if text and not thought_before else []
             case Notice(severity=severity, text=text) if severity != "info":
                 return [thought(f"\n[{severity}: {text}]\n")]
+            case ContextSize(tokens=tokens, window_tokens=int(window_tokens)):
+                return [usage(tokens, window_tokens)]
             case Plan(steps=steps):
                 return [plan(steps)]
             case TurnUndone():

@@ -39,6 +39,12 @@ def register(editor: Editor, routes: Routes) -> None:
             editor.events.put(event)
         return described(session.view())
 
+    async def compact(asked: SessionId, token: int | str | None) -> None:
+        """What comes of it is told as events."""
+        session = await editor.desk.find(asked.session_id)
+        session.attend(editor.front_end)
+        await session.compact()
+
     async def transcript(asked: TranscriptGet) -> Transcript:
         archive = Archive(state_dir(editor.process.env) / "sessions")
         history = await asyncio.to_thread(archive.load, asked.session_id)
@@ -47,4 +53,5 @@ def register(editor: Editor, routes: Routes) -> None:
     routes.on_command("loopline.session.new", SessionNew, new)
     routes.on_command("loopline.session.list", Nothing, listed)
     routes.on_command("loopline.session.resume", SessionId, resume)
+    routes.on_command("loopline.session.compact", SessionId, compact)
     routes.on_request("loopline/transcript", TranscriptGet, transcript)

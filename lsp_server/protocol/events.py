@@ -15,6 +15,7 @@ from agent_core.turns.events import (
     ApprovalEnded,
     CallBegan,
     CallEnded,
+    ContextSize,
     InputTaken,
     Notice,
     Plan,
@@ -134,6 +135,7 @@ AnyEvent = (
     | TurnEnded
     | TurnUndone
     | InputTaken
+    | ContextSize
     | TextDelta
     | TextVoided
     | TextDone

@@ -308,6 +308,7 @@ COMMANDS: tuple[Method, ...] = (
     Method(name="loopline.session.new", params=SessionNew, result=SessionStarted),
     Method(name="loopline.session.list", params=Nothing, result=SessionList),
     Method(name="loopline.session.resume", params=SessionId, result=Session),
+    Method(name="loopline.session.compact", params=SessionId),
     Method(name="loopline.approval.answer", params=ApprovalAnswer),
     Method(name="loopline.question.answer", params=QuestionAnswer),
     Method(name="loopline.model.select", params=ModelSelect, result=Models),

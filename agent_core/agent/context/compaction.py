@@ -21,8 +21,9 @@ from agent_core.agent.history import History
 from agent_core.agent.limits import Spent
 from agent_core.clock import new_id
 from agent_core.errors import LooplineError
+from agent_core.model.capabilities import ModelBook
 from agent_core.model.port import CallRequest, CallResult, Items, Model, Usage
-from agent_core.turns.events import CallBegan, CallEnded, Notice, Observer
+from agent_core.turns.events import CallBegan, CallEnded, ContextSize, Notice, Observer
 
 TOO_LONG = frozenset({"context_length_exceeded", "context_too_large"})
 """Codes by which services say that the context does not fit the model."""
@@ -39,8 +40,9 @@ TRY_AGAIN = 1.2
 
 
 class Compactor:
-    """Belongs to one session. `at_tokens`: from this size on the context is shortened; 0: never, but where the service
-    refuses it. `in_band`: the service was asked to compact inside its replies."""
+    """Belongs to one session. `at_tokens`: from this size on the context is shortened, or from less where the model
+    takes less; 0: never, but where the service refuses it. `in_band`: the service was asked to compact inside its
+    replies. `book` says what models take."""
 
     def __init__(
         self,
@@ -51,19 +53,34 @@ class Compactor:
         observer: Observer,
         at_tokens: int,
         in_band: bool = False,
+        book: ModelBook | None = None,
     ) -> None:
         self._history, self._model, self._context = history, model, context
         self._tell, self._session_id = observer, history.header.id
-        self._limit = at_tokens * (SAFETY if in_band else 1.0)
+        self._at_tokens, self._safety = at_tokens, SAFETY if in_band else 1.0
+        self._book = book or ModelBook()
         self._not_before = 0.0
         self._start = history.items.start
         self._measured_items, self._measured_tokens = self._start, 0
 
-    def measured(self, usage: Usage | None) -> None:
+    def measured(self, usage: Usage | None, model: str) -> None:
         """A call over the whole history ended: what the service counted."""
         if usage is not None and usage.input_tokens is not None:
             self._measured_items = len(self._history.items)
             self._measured_tokens = usage.input_tokens + (usage.output_tokens or 0)
+            self.tell_size(model)
+
+    def tell_size(self, model: str) -> None:
+        """How much of what `model` takes is used."""
+        knows = self._book.of(model)
+        size = ContextSize(
+            session_id=self._session_id,
+            tokens=self.size(),
+            window_tokens=knows.context_tokens,
+            compact_at_tokens=knows.compact_at(self._at_tokens) or None,
+            estimated=not self._measured_tokens,
+        )
+        self._tell(size)
 
     def size(self) -> int:
         """Tokens of the context: as last counted, plus an estimate of what came since."""
@@ -74,8 +91,9 @@ class Compactor:
         if self._history.items.start != self._start:
             self._start = self._history.items.start
             self._append_footprint(request.turn)
-        size = self.size() if self._limit else 0
-        if self._limit and size >= max(self._limit, self._not_before):
+        limit = self._book.of(request.model).compact_at(self._at_tokens) * self._safety
+        size = self.size() if limit else 0
+        if limit and size >= max(limit, self._not_before):
             await self.shrink(request, spent)
             self._not_before = size * TRY_AGAIN
 
@@ -99,6 +117,7 @@ class Compactor:
         by = "by the service" if how == "standalone" else "here"
         text = f"the conversation was compacted {by}: about {before:,} tokens became {after:,}"
         self._tell(Notice(severity="info", text=text, session_id=self._session_id))
+        self.tell_size(request.model)
         return True
 
     def _append_footprint(self, turn: str | None) -> None:

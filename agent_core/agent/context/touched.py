@@ -46,7 +46,8 @@ class Footprint:
             self._touch(path, changed=True)
         if call.name in _READING:
             for path in about:
-                self._touch(path, changed=False)
+                if not path.startswith("output:"):  # the rest of a tool's output, which is no file
+                    self._touch(path, changed=False)
         return [*dict.fromkeys((*about, *changed))]
 
     def text(self) -> str:

@@ -11,8 +11,10 @@ import msgspec
 from agent_core import launch
 from agent_core.tools import schema
 from agent_core.tools.commands.handles import Handles
+from agent_core.tools.commands.output import MAX_OUTPUT_BYTES
 from agent_core.tools.commands.processes import Processes
 from agent_core.tools.commands.running import MAX_TOTAL_BYTES, Command, Outcome
+from agent_core.tools.outputs import MAX_KEPT_CHARACTERS
 from agent_core.tools.port import ResultStatus, ToolContext, ToolResult, ToolSpec
 from agent_core.tools.workspace.workspace import Workspace
 
@@ -62,6 +64,7 @@ class ShellTool:
             environment=self._environment,
             timeout_s=arguments.get("timeout_s") if background else timeout_s,
             keep_stdin=background is not None,
+            max_output_bytes=MAX_OUTPUT_BYTES if background else MAX_KEPT_CHARACTERS,
         )
         if background is not None:
             return background.start(command, arguments["command"])

@@ -8,6 +8,7 @@ from typing import Any
 from agent_core.errors import ToolError
 from agent_core.tools import schema
 from agent_core.tools.background import Job, off_loop
+from agent_core.tools.outputs import MAX_SHOWN_CHARACTERS, Outputs, page
 from agent_core.tools.port import ToolContext, ToolResult, ToolSpec
 from agent_core.tools.workspace.roots import Location, shown_path
 from agent_core.tools.workspace.text import split_lines
@@ -88,23 +89,42 @@ class ReadTool:
         kind="read",
     )
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, workspace: Workspace, outputs: Outputs | None = None) -> None:
+        self._workspace, self._outputs = workspace, outputs
 
     async def run(self, arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
+        path: str = arguments["path"]
+        if self._outputs is not None and (kept := self._outputs.lines(path)) is not None:
+            return _of_output(path, kept, *_range(path, len(kept), arguments))
         at = self._workspace.resolve(arguments["path"])
         if self._workspace.kind(at) == "directory":
             raise ToolError(f"{at.shown} is a folder; use list", code="not_a_file")
         file = await self._workspace.read(at)
         lines = split_lines(file.content)
-        start: int = arguments.get("start", 1)
-        end: int = min(arguments.get("end", len(lines)), len(lines))
-        if start > max(len(lines), 1):
-            raise ToolError(f"{at.shown} has only {len(lines)} lines", code="bad_range")
-        if end < start and lines:
-            raise ToolError(f"the range {start}-{arguments.get('end')} is empty", code="bad_range")
+        start, end = _range(at.shown, len(lines), arguments)
         self._workspace.note_seen(file)
         return _shown(file, lines, start, end)
+
+
+def _range(shown: str, count: int, arguments: Mapping[str, Any]) -> tuple[int, int]:
+    """First and last line. Raises ToolError (`bad_range`)."""
+    start: int = arguments.get("start", 1)
+    end: int = min(arguments.get("end", count), count)
+    if start > max(count, 1):
+        raise ToolError(f"{shown} has only {count} lines", code="bad_range")
+    if end < start and count:
+        raise ToolError(f"the range {start}-{arguments.get('end')} is empty", code="bad_range")
+    return start, end
+
+
+def _of_output(name: str, lines: list[str], start: int, end: int) -> ToolResult:
+    found = page(lines, start, end, MAX_SHOWN_CHARACTERS)
+    remarks = [f"[cut here; read on with start={found.last + 1}]"] if found.last < end else []
+    head = f"{name} lines {start}-{found.last} of {len(lines)}"
+    data = {"path": name, "start": start, "end": found.last, "lines": len(lines)}
+    return ToolResult(
+        output="\n".join([head, *found.body, *remarks]), summary=f"{name}:{start}-{found.last}", data=data
+    )
 
 
 def _shown(file: TextFile, lines: list[str], start: int, end: int) -> ToolResult:

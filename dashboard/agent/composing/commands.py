@@ -33,6 +33,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("diff", "", "what the latest turn changed in files"),
     SlashCommand("undo", "", "take back what the latest turn did to files"),
     SlashCommand("redo", "", "take the latest undoing back"),
+    SlashCommand("compact", "", "make the conversation shorter"),
     SlashCommand("status", "", "session, model, service and folders"),
     SlashCommand("cost", "", "tokens and cost of this session"),
     SlashCommand("export", "[FILE]", "write the conversation as Markdown"),

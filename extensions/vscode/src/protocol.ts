@@ -111,6 +111,20 @@ export interface Command {
   arguments?: readonly unknown[];
 }
 
+/**
+ * How large the conversation is that the next call begins with, in tokens: as the service counted it in the latest
+ * call, reply included; `estimated` where that is not known, as after a compaction. `window_tokens` is what the model
+ * takes, `compact_at_tokens` where the conversation is made shorter by itself; None: not known, or never.
+ */
+export interface ContextSize {
+  type: "context";
+  sessionId: string;
+  tokens: number;
+  windowTokens?: number;
+  compactAtTokens?: number;
+  estimated?: boolean;
+}
+
 /** The page is shown once it is up; `url` where it is already. */
 export interface Dashboard {
   state: "shown" | "starting";
@@ -575,6 +589,7 @@ export type AnyEvent =
   | ApprovalAsked
   | ApprovalEnded
   | Call
+  | ContextSize
   | InputTaken
   | Notice
   | Plan
@@ -605,6 +620,7 @@ export interface Commands {
   "loopline.session.new": { params: SessionNew; result: SessionStarted };
   "loopline.session.list": { params: Nothing; result: SessionList };
   "loopline.session.resume": { params: SessionId; result: Session };
+  "loopline.session.compact": { params: SessionId; result: null };
   "loopline.approval.answer": { params: ApprovalAnswer; result: null };
   "loopline.question.answer": { params: QuestionAnswer; result: null };
   "loopline.model.select": { params: ModelSelect; result: Models };

@@ -5,7 +5,7 @@ import { serverSettings } from '../src/settings';
 import type { Inspected } from '../src/settings';
 import { emptyApp } from '../src/state/model';
 import type { AppEvent, AppState, Item, SessionState } from '../src/state/model';
-import { showCalls, showMs, showRate, showShare } from '../src/state/numbers';
+import { showCalls, showContext, showMs, showRate, showShare } from '../src/state/numbers';
 import { reduce } from '../src/state/reducer';
 import { reuseMarker, statusText } from '../src/state/status_text';
 import { stagesOf } from '../src/webview/stages';
@@ -66,6 +66,15 @@ test('a key is never given twice, though a queued task moves', () => {
     [['user', 't'], ['user', 't'], ['text', 't'], ['text', 't'], ['end', 't'], ['user', 'queued'], ['text', 'queued'], ['end', 'queued']]);
   assert.equal(new Set(session(app).items.map((item) => item.key)).size, 8);
   assert.equal(seen.size, 9); // and the text that was void
+});
+
+test('how full the conversation is, by the model that is known and the one that is not', () => {
+  const app = fold(BEGAN, { type: 'context', sessionId: 's', tokens: 68_000, windowTokens: 200_000 });
+  assert.equal(showContext(session(app).context), 'ctx 34 %');
+  assert.match(statusText(app).tooltip, /68,000 tokens of 200,000/);
+  reduce(app, { type: 'context', sessionId: 's', tokens: 9_000, estimated: true });
+  assert.equal(showContext(session(app).context), 'ctx ~9,000');
+  assert.equal(showContext(undefined), '');
 });
 
 test('reasoning grows, is done with its time, and what was void is gone', () => {

@@ -114,6 +114,16 @@ async def test_prompt_tells_text_calls_and_figures(desk: Desk, root: Path) -> No
     assert figures == ours["calls"]
 
 
+async def test_compact_makes_the_conversation_shorter(desk: Desk, root: Path) -> None:
+    client = desk.client
+    session = await client.new(root)
+    await client.prompt(session, "hello " * 2_000)
+    heard = len(desk.model.heard)
+    assert (await client.prompt(session, "/compact"))["stopReason"] == "end_turn"
+    assert "made shorter" in client.text(session)
+    assert "/compact" not in desk.model.heard[heard:]
+
+
 async def test_prompt_takes_what_is_mentioned_and_attached(desk: Desk, root: Path) -> None:
     session = await desk.client.new(root)
     uri = (root / "sums.py").as_uri()

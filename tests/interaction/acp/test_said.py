@@ -28,7 +28,7 @@ async def test_commands_plan_undo_and_redo(tmp_path: Path) -> None:
         await client.initialize()
         session = await client.new(place.parent)
         (told,) = await client.until(lambda: client.of(session, "available_commands_update"))
-        assert [each["name"] for each in told["availableCommands"]] == ["plan", "undo", "redo"]
+        assert [each["name"] for each in told["availableCommands"]] == ["plan", "undo", "redo", "compact"]
         assert (await client.prompt(session, "/undo"))["stopReason"] == "end_turn"
         assert said(client, session) == "There is nothing to undo.\n"
         await client.prompt(session, steps(edit, {"text": "Done."}))

@@ -18,7 +18,7 @@ from agent_core.hosting.session import Hosted, HostOptions, host_session
 from agent_core.telemetry.codec import decode_event
 from agent_core.telemetry.events import CallCompleted, Content, Event, TurnFinished
 from agent_core.telemetry.rollup.rollup import Rollup
-from agent_core.turns.events import TurnBegan, TurnEnded, TurnEvent, TurnUndone, read_event
+from agent_core.turns.events import ContextSize, TurnBegan, TurnEnded, TurnEvent, TurnUndone, read_event
 from tests.support.system.cli import environment
 
 WAIT_S = 60.0
@@ -94,9 +94,10 @@ async def test_a_second_start_is_refused_while_a_turn_runs_and_what_is_said_join
         with pytest.raises(ControlError) as refused:
             await remote.client.start(session, "another")
         assert refused.value.code == "turn_running"
-        with pytest.raises(ControlError) as refused:
-            await remote.client.undo(session, first.turn)
-        assert refused.value.code == "turn_running"
+        for between in (remote.client.undo(session, first.turn), remote.client.compact(session)):
+            with pytest.raises(ControlError) as refused:
+                await between
+            assert refused.value.code == "turn_running"
         said = await remote.client.say(session, "and more")
         assert (said.fate, said.turn) == ("steered", first.turn)
         await remote.client.cancel(first.turn)
@@ -112,12 +113,25 @@ async def test_wrong_names_and_empty_words_are_refused(tmp_path: Path) -> None:
             (remote.client.say("sess_none", "x"), "control_not_found"),
             (remote.client.undo("sess_none", "turn_1"), "control_not_found"),
             (remote.client.undo(session, "turn_none"), "unknown_turn"),
+            (remote.client.compact("sess_none"), "control_not_found"),
             (remote.client.start(session, "  "), "usage"),
         ):
             with pytest.raises(ControlError) as refused:
                 await asked
             assert refused.value.code == code
         assert hosted.session.turns == []
+
+
+async def test_the_conversation_is_made_shorter_from_outside(tmp_path: Path) -> None:
+    async with shared(tmp_path) as (hosted, remote, project):
+        session = hosted.session.id
+        for n in range(300):
+            (project / f"{n} {'long ' * 20}name.txt").touch()
+        said = await remote.client.start(session, "look around")
+        await remote.until(TurnEnded, said.turn)
+        await remote.client.compact(session)
+        sizes = [told for told in remote.updates if isinstance(told, ContextSize)]
+        assert sizes[-1].estimated and sizes[-1].tokens < sizes[-2].tokens
 
 
 async def test_a_turns_edits_are_undone_from_outside_and_brought_back(tmp_path: Path) -> None:

@@ -135,6 +135,10 @@ async def _sessions(tour: Tour) -> None:
     page = await tour.request("loopline/transcript", {"sessionId": old, "limit": 1000})
     assert {"user", "assistant", "tool"} == {entry["kind"] for entry in page["entries"]}
     assert all(entry["turnId"] for entry in page["entries"])
+    assert client.events("context")[-1]["tokens"] > 0
+    await tour.command("loopline.session.compact", {"sessionId": new})
+    said = ("compacted", "much shorter")
+    await client.until(lambda: any(words in told["text"] for told in client.events("notice") for words in said))
 
 
 async def _settings(tour: Tour, root: Path) -> None:

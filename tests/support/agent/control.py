@@ -39,6 +39,7 @@ class HandHost:
         self.steered: list[tuple[str, str]] = []
         self.started: list[tuple[str, str, str | None]] = []
         self.undone: list[UndoRequest] = []
+        self.compacted: list[str] = []
         self.pushes: list[Push] = []
         self.event_pushes: list[Push] = []
         self.left = asyncio.Event()
@@ -54,7 +55,11 @@ class HandHost:
             start=self.start,
             say=self.say,
             undo=self.undo,
+            compact=self.compact,
         )
+
+    async def compact(self, session: str) -> None:
+        self.compacted.append(session)
 
     async def list_sessions(self) -> Sequence[SessionInfo]:
         approvals: tuple[Approval, ...] = ()

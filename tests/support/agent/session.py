@@ -163,6 +163,7 @@ async def working(
             observer=observe,
             at_tokens=compact_at,
             in_band=in_band,
+            book=book,
         ),
         model=port,
         toolbox=toolbox,  # type: ignore[arg-type]  # all of its methods, by delegation

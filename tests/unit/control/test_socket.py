@@ -153,11 +153,13 @@ async def test_turns_are_started_and_undone_over_the_socket(folder: Path) -> Non
         assert (await client.start("sess_1", "fix it", turn="turn_mine")).turn == "turn_mine"
         said = await client.say("sess_1", "and the docs")
         undone = await client.undo("sess_1", "turn_1", conversation=True)
+        await client.compact("sess_1")
     assert (said.turn, said.fate, said.input_id) == ("turn_2", "started", None)
     assert host.started == [
         ("sess_1", "fix it", None), ("sess_1", "fix it", "turn_mine"), ("sess_1", "and the docs", None),
     ]  # fmt: skip
     assert (host.undone[0].turn, host.undone[0].files, host.undone[0].conversation) == ("turn_1", True, True)
+    assert host.compacted == ["sess_1"]
     assert (undone.undo, undone.restored[0].what, undone.conflicts[0].first) == ("undo_1", "changed", 3)
 
 

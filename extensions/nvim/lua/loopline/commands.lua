@@ -184,6 +184,17 @@ M.LIST = {
     end,
   },
   {
+    name = "compact",
+    words = "Make the conversation on show shorter.",
+    run = function(link)
+      if link.store.current then
+        client.exec(link, "loopline.session.compact", { sessionId = link.store.current })
+      else
+        client.notify("there is no session yet", vim.log.levels.WARN)
+      end
+    end,
+  },
+  {
     name = "model",
     args = "[name]",
     words = "Choose the model of new turns.",

@@ -30,6 +30,10 @@ ON["session.hosting"] = function(_, session, event)
   state.add(session, { kind = "notice", severity = event.state == "lost" and "warning" or "info", text = said })
 end
 
+ON["context"] = function(_, session, event)
+  session.context = event
+end
+
 ON["turn.started"] = function(store, session, event)
   session.streaming, session.thinking = nil, nil
   state.head(session, event.turnId, event.title, "running", store.asked[event.turnId])

@@ -95,6 +95,17 @@
 ---@field command string
 ---@field arguments? any[]
 
+---@class loopline.ContextSize
+---How large the conversation is that the next call begins with, in tokens: as the service counted it in the latest
+---call, reply included; `estimated` where that is not known, as after a compaction. `window_tokens` is what the model
+---takes, `compact_at_tokens` where the conversation is made shorter by itself; None: not known, or never.
+---@field type "context"
+---@field sessionId string
+---@field tokens integer
+---@field windowTokens? integer
+---@field compactAtTokens? integer
+---@field estimated? boolean
+
 ---@class loopline.Dashboard
 ---The page is shown once it is up; `url` where it is already.
 ---@field state "shown" | "starting"
@@ -476,6 +487,7 @@
 ---| loopline.ApprovalAsked
 ---| loopline.ApprovalEnded
 ---| loopline.Call
+---| loopline.ContextSize
 ---| loopline.InputTaken
 ---| loopline.Notice
 ---| loopline.Plan
@@ -509,6 +521,7 @@ return {
     ["loopline.session.new"] = true, -- loopline.SessionNew -> loopline.SessionStarted
     ["loopline.session.list"] = true, -- loopline.Nothing -> loopline.SessionList
     ["loopline.session.resume"] = true, -- loopline.SessionId -> loopline.Session
+    ["loopline.session.compact"] = true, -- loopline.SessionId -> nil
     ["loopline.approval.answer"] = true, -- loopline.ApprovalAnswer -> nil
     ["loopline.question.answer"] = true, -- loopline.QuestionAnswer -> nil
     ["loopline.model.select"] = true, -- loopline.ModelSelect -> loopline.Models

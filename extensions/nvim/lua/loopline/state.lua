@@ -58,6 +58,7 @@ local M = {}
 ---@field model string
 ---@field note string
 ---@field hosting string
+---@field context? loopline.ContextSize How full the conversation is.
 ---@field items loopline.Item[]
 ---@field turns table<string, loopline.TurnState>
 ---@field order string[] Turn ids as they came.

@@ -26,6 +26,18 @@ function M.figures(call)
   return table.concat(parts, " · ") .. (mark ~= "" and " " .. mark or "")
 end
 
+---How full the conversation is: `ctx 34 %` of what the model takes, `ctx 12,345` where that is not known.
+---@param size? loopline.ContextSize
+---@return string words "" while nothing is known
+function M.context(size)
+  if not size then
+    return ""
+  end
+  local about = size.estimated and "~" or ""
+  local used = size.windowTokens and text.percent(size.tokens / size.windowTokens) or text.number(size.tokens)
+  return "ctx " .. about .. used
+end
+
 ---The component in parts, each with the highlight group for it.
 ---@param view loopline.StatusView
 ---@return loopline.StatusPart[]

@@ -153,7 +153,9 @@ function M.bars(link)
         parts[#parts + 1] = "▸ " .. text.for_statusline(text.one_line(step.text, 50))
       end
       local words = status.line(status_view.of(link), "bar")
-      local bar = "%<" .. table.concat(parts, " ") .. " %= " .. words .. " "
+      local full = text.for_statusline(status.context(session.context))
+      local right = full == "" and words or (full .. " · " .. words)
+      local bar = "%<" .. table.concat(parts, " ") .. " %= " .. right .. " "
       for _, win in ipairs(vim.fn.win_findbuf(view.buf)) do
         if vim.wo[win][0].winbar ~= bar then
           vim.wo[win][0].winbar = bar

@@ -67,6 +67,13 @@ export class Actions {
     else await this.ask('loopline.turn.undo', { turnId: wanted });
   }
 
+  /** Makes the shown conversation shorter; what comes of it is told as a notice. */
+  async compact(): Promise<void> {
+    const sessionId = this.store.app.current;
+    if (sessionId === null) void vscode.window.showInformationMessage('Loopline: there is no session yet.');
+    else await this.ask('loopline.session.compact', { sessionId });
+  }
+
   async answer(approvalId: string, decision: 'allow' | 'always' | 'deny'): Promise<void> {
     await this.ask('loopline.approval.answer', { approvalId, decision });
   }

@@ -26,6 +26,7 @@ export function registerCommands(parts: Parts): vscode.Disposable[] {
       await actions.create();
       await view.show('focus');
     },
+    'loopline.compact': () => actions.compact(),
     'loopline.showSessions': () => chooseSession(actions),
     'loopline.startTurn': () => startTurn(parts),
     'loopline.cancelTurn': () => actions.cancel(),

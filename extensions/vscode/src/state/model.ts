@@ -1,5 +1,5 @@
 /** What the session view and the status bar know of sessions. Plain data: it crosses from the host to the page as JSON. */
-import type { AnyEvent, Approval, Call, Category, Entry, FileDiff, Session, Stages, Step, TurnUndone } from '../protocol';
+import type { AnyEvent, Approval, Call, Category, ContextSize, Entry, FileDiff, Session, Stages, Step, TurnUndone } from '../protocol';
 
 export type TurnStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
 
@@ -99,6 +99,8 @@ export interface SessionState {
   model: string;
   note: string;
   hosting: 'live' | 'attached' | 'lost';
+  /** How full the conversation is; undefined until a call said it. */
+  context?: ContextSize;
   items: Item[];
   /** Items made here so far. A key is never given twice: items change places, so the last one's key says nothing. */
   made: number;

@@ -19,6 +19,14 @@ export function showShare(share: number | undefined): string {
   return share === undefined ? UNKNOWN : `${Math.round(share * 100)} %`;
 }
 
+/** `ctx 34 %` of what the model takes, `ctx 12,345` where that is not known; "" while nothing is. */
+export function showContext(size: { tokens: number; windowTokens?: number; estimated?: boolean } | undefined): string {
+  if (size === undefined) return '';
+  const about = size.estimated === true ? '~' : '';
+  if (size.windowTokens === undefined) return `ctx ${about}${showCount(size.tokens)}`;
+  return `ctx ${about}${showShare(size.tokens / size.windowTokens)}`;
+}
+
 export function showCount(count: number | undefined): string {
   return count === undefined ? UNKNOWN : count.toLocaleString('en-US');
 }

@@ -155,6 +155,9 @@ function inSession(session: SessionState, event: SessionEvent): Change {
       tool.output = event.text;
       return touched(session, tool.key);
     }
+    case 'context':
+      session.context = event;
+      return touched(session);
     case 'plan':
       turnOf(session, event.turnId).plan = event.steps;
       return touched(session);

@@ -2,8 +2,8 @@
 import { visible } from '../webview/plain';
 import type { Call } from '../protocol';
 import { callsOf } from './model';
-import type { AppState, TurnState } from './model';
-import { showCalls, showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
+import type { AppState, SessionState, TurnState } from './model';
+import { showCalls, showContext, showCount, showMs, showRate, showShare, UNKNOWN } from './numbers';
 
 export interface StatusText {
   readonly text: string;
@@ -38,7 +38,7 @@ export function statusText(app: AppState): StatusText {
   const turn = running ?? session?.turns.at(-1);
   const call = turn?.calls.at(-1);
   const model = app.status.find((one) => one.category === 'model');
-  const words = tooltip(app, turn, call, waiting);
+  const words = tooltip(app, session, turn, call, waiting);
   const severity = waiting > 0 ? 'warning' : 'info';
   const none = model !== undefined && noModel(model.text) ? `${named(model.state)} (no model)` : '';
   const marker = (reuseMarker(call?.reuse).split(' ')[0] ?? '').replace(UNKNOWN, '');
@@ -71,8 +71,13 @@ function ofHost(app: AppState): StatusText {
   return { text: shown, tooltip: code(text || phase), severity, spoken: `Loopline: ${phase}` };
 }
 
-function tooltip(app: AppState, turn: TurnState | undefined, call: Call | undefined, waiting: number): string {
+function tooltip(app: AppState, session: SessionState | undefined, turn: TurnState | undefined, call: Call | undefined, waiting: number): string {
   const lines = app.status.map((one) => `- ${one.category}: ${code(one.text)}`);
+  const size = session?.context;
+  if (size !== undefined) {
+    const of = size.windowTokens === undefined ? '' : ` of ${showCount(size.windowTokens)}`;
+    lines.push('', `**Conversation** ${showContext(size)}: ${showCount(size.tokens)} tokens${of}`);
+  }
   if (turn !== undefined) {
     lines.push('', `**Turn** ${code(turn.title || turn.turnId)}: ${turn.status}, ${showCalls(callsOf(turn))}`);
   }

@@ -47,7 +47,7 @@ export type ToHost =
 
 /** Commands that buttons of the page run. */
 export const PAGE_COMMANDS = [
-  'loopline.newSession', 'loopline.chooseModel', 'loopline.openDashboard', 'loopline.installServer',
+  'loopline.newSession', 'loopline.compact', 'loopline.chooseModel', 'loopline.openDashboard', 'loopline.installServer',
   'loopline.restartServer', 'loopline.setKey', 'loopline.showLog', 'loopline.openSettings', 'loopline.openFolder', 'loopline.trustFolder',
 ] as const;
 export type PageCommand = (typeof PAGE_COMMANDS)[number];

@@ -1,6 +1,6 @@
 /** The top of the page: the server's state, sessions, the model, live numbers and the plan. */
 import { callsOf } from '../state/model';
-import { showCalls, showMs, showRate, showShare } from '../state/numbers';
+import { showCalls, showContext, showCount, showMs, showRate, showShare } from '../state/numbers';
 import { noModel, reuseMarker } from '../state/status_text';
 import type { PageCommand } from '../view/messages';
 import { button, fill, h } from './dom';
@@ -94,7 +94,7 @@ export class Head {
     const turn = figuresTurn(session);
     const call = turn?.calls.at(-1);
     this.live.hidden = turn === undefined;
-    if (turn === undefined || !this.changed('live', [call, running?.turnId, callsOf(turn)])) return;
+    if (turn === undefined || !this.changed('live', [call, session?.context, running?.turnId, callsOf(turn)])) return;
     const number = (name: string, value: string, what: string): HTMLElement =>
       h('span', { class: 'number', 'data-number': name, title: what }, value);
     fill(this.live,
@@ -104,6 +104,10 @@ export class Head {
       number('cached', showShare(call?.cachedShare), 'share of the input tokens that the service had cached'),
       number('reuse', reuseMarker(call?.reuse), 'what the call built on'),
       number('calls', showCalls(callsOf(turn)), 'model calls of this turn'),
+      session?.context !== undefined && this.does(showContext(session.context), 'loopline.compact', {
+        class: 'quiet number', 'data-number': 'context', 'aria-label': `Conversation: ${showContext(session.context)}. Make it shorter`,
+        title: `${showCount(session.context.tokens)} tokens${session.context.windowTokens === undefined ? '' : ` of ${showCount(session.context.windowTokens)}`}: click to make the conversation shorter`,
+      }),
       button('Breakdown', this.toggleBreakdown, { class: 'quiet', 'data-id': 'breakdown-button', 'aria-controls': 'breakdown' }));
   }
 

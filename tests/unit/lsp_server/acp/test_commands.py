@@ -12,6 +12,7 @@ from lsp_server.acp.commands import Told, available, command_of
     ("said", "told"),
     [
         ("/undo", Told("undo", "")),
+        ("/compact", Told("compact", "")),
         ("  /redo\n", Told("redo", "")),
         ("/plan the move", Told("plan", "the move")),
         ("/plan a\nb", Told("plan", "a\nb")),

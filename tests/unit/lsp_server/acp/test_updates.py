@@ -54,6 +54,12 @@ def test_what_was_voided_is_said_to_be() -> None:
     assert said(updates) == "HalHello" and "connection lost" in said(updates, "agent_thought_chunk")
 
 
+def test_how_full_the_conversation_is_where_the_models_window_is_known() -> None:
+    assert told(ev.ContextSize(session_id="s", tokens=10)) == []
+    (update,) = told(ev.ContextSize(session_id="s", tokens=10, window_tokens=200))
+    assert update == {"sessionUpdate": "usage_update", "used": 10, "size": 200}
+
+
 def test_thoughts_are_told_once() -> None:
     piece, end = ev.ReasoningDelta(**IDS, text="Hm"), ev.ReasoningDone(**IDS, text="Hm", duration_ms=1)
     assert said(told(piece, end), "agent_thought_chunk") == said(told(end), "agent_thought_chunk") == "Hm"

@@ -1,0 +1,1 @@
+"""What the command line does with sessions that are kept."""
