@@ -28,7 +28,7 @@ from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox, Input
 from agent_core.agent.limits import Spent
 from agent_core.agent.shaping import Shaping
-from agent_core.agent.terms import Terms
+from agent_core.agent.terms import TurnPolicy
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.agent.turn import Outcome, Turn
 from agent_core.clock import Clock, new_id
@@ -53,7 +53,7 @@ class SessionParts(msgspec.Struct, frozen=True, kw_only=True):
     model: Model
     toolbox: Toolbox
     workspace: Workspace
-    terms: Terms
+    terms: TurnPolicy
     approvals: PendingApprovals
     model_name: str
     instructions: str
@@ -127,7 +127,7 @@ class Session:
         not sent."""
         self._shaping.effort, self._shaping.summary = effort, summary
 
-    def change_terms(self, terms: Terms) -> None:
+    def change_terms(self, terms: TurnPolicy) -> None:
         """From the next call and the next approval on, also of a turn that runs."""
         self._parts.terms.take(terms)
 

@@ -9,13 +9,13 @@ from agent_core.agent.limits import Limits
 from agent_core.telemetry.rollup.prices import LIST_PRICES, PriceTable
 
 
-class Terms(msgspec.Struct, kw_only=True):
+class TurnPolicy(msgspec.Struct, kw_only=True):
     """Replaced piece by piece when settings change."""
 
     policy: Policy
     limits: Limits
     prices: PriceTable = LIST_PRICES
 
-    def take(self, other: Terms) -> None:
+    def take(self, other: TurnPolicy) -> None:
         """From now on these hold."""
         self.policy, self.limits, self.prices = other.policy, other.limits, other.prices

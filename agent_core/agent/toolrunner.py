@@ -16,7 +16,7 @@ from agent_core.agent.approvals.policy import subject_of, targets_of
 from agent_core.agent.approvals.questions import Answered, PendingQuestions
 from agent_core.agent.calls import CANCELLED, Call
 from agent_core.agent.checkpoints.checkpoints import Checkpoints, Found
-from agent_core.agent.terms import Terms
+from agent_core.agent.terms import TurnPolicy
 from agent_core.clock import Clock, new_id, rfc3339
 from agent_core.text import to_json
 from agent_core.tools.port import Kind, ToolContext, ToolResult
@@ -41,7 +41,7 @@ class ToolRunner:
         session_id: str,
         turn_id: str,
         toolbox: Toolbox,
-        terms: Terms,
+        terms: TurnPolicy,
         approvals: PendingApprovals,
         clock: Clock,
         observer: Observer,

@@ -16,7 +16,7 @@ from agent_core.agent.history import History
 from agent_core.agent.inbox import Inbox
 from agent_core.agent.limits import Spent, check
 from agent_core.agent.notices import notice_of
-from agent_core.agent.terms import Terms
+from agent_core.agent.terms import TurnPolicy
 from agent_core.agent.thinking import Thinking
 from agent_core.agent.toolrunner import ToolRunner
 from agent_core.clock import Clock, new_id
@@ -58,7 +58,7 @@ class Turn:
         context: SessionContext,
         compactor: Compactor,
         spent: Spent,
-        terms: Terms,
+        terms: TurnPolicy,
         clock: Clock,
         observer: Observer,
         inbox: Inbox,

@@ -19,12 +19,12 @@ from agent_core.agent.checkpoints.checkpoints import Checkpoints
 from agent_core.agent.checkpoints.store import Store
 from agent_core.agent.context.compaction import Compactor
 from agent_core.agent.context.context import SessionContext, instructions
-from agent_core.agent.context.environment import Surroundings
+from agent_core.agent.context.environment import EnvironmentContext
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
 from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
-from agent_core.agent.terms import Terms
+from agent_core.agent.terms import TurnPolicy
 from agent_core.clock import Clock, SystemClock, new_id, rfc3339
 from agent_core.config.load import Loaded, load, settings_files
 from agent_core.config.paths import config_dir, runtime_dir, state_dir
@@ -191,7 +191,7 @@ async def host_session(
             embedded = await starting
         reached = model_settings(endpoint, embedded, settings, session_id)
         model = ModelSession(reached, clock=clock, emitter=emitter, session_id=session_id)
-        surroundings = Surroundings(workspace, options.env, documents, diagnostics)
+        surroundings = EnvironmentContext(workspace, options.env, documents, diagnostics)
         stack.callback(surroundings.close)
         context = SessionContext(workspace, surroundings)
         session = Session(
@@ -297,7 +297,7 @@ def _reloader(
     header: SessionHeader | None,
     session: Session,
     observers: Observers,
-    terms: Callable[[Settings], Terms],
+    terms: Callable[[Settings], TurnPolicy],
 ) -> Reloader:
     """Settings files as they change, applied to the session where that is possible."""
 
@@ -343,9 +343,9 @@ def terms_of(
     workspace: Workspace | None = None,
     grants: Grants | None = None,
     gaps: Sequence[str] = (),
-) -> Terms:
+) -> TurnPolicy:
     """Raises ConfigError for prices that are none."""
-    return Terms(
+    return TurnPolicy(
         policy=Policy(
             settings.approve,
             settings.deny,

@@ -43,7 +43,7 @@ from agent_core.protocol.server_inputs import (
     Ignorable,
     Tick,
 )
-from agent_core.protocol.steering import FATES, MAX_PENDING, VERDICTS, Ending, Fate, Steer, Target
+from agent_core.protocol.steering import DISPOSITIONS, MAX_PENDING, VERDICTS, Disposition, Ending, Steer, Target
 
 T = TypeVar("T")
 
@@ -243,10 +243,10 @@ class ServerConnection(Generic[T]):
             head = self.lanes.head(response_id)
             if head is None:
                 return Target.UNKNOWN, None
-            return (Target.OVER if head.steerable else Target.DEAF), None
+            return (Target.OVER if head.steerable else Target.NOT_STEERABLE), None
         ticket, state = running
         if not ticket.steerable:
-            return Target.DEAF, ticket
+            return Target.NOT_STEERABLE, ticket
         if state is LaneState.STOPPING:
             return Target.STOPPING, ticket
         return (Target.FULL if len(ticket.steers) >= MAX_PENDING else Target.OPEN), ticket
@@ -257,11 +257,11 @@ class ServerConnection(Generic[T]):
         """Decide on accepted steers now that the response they wait for is over."""
         if not steers:
             return []
-        fate, code = FATES[ending]
-        if fate is Fate.SUCCEED:
+        fate, code = DISPOSITIONS[ending]
+        if fate is Disposition.SUCCEED:
             self.lanes.succeed(ticket, steers)
             return []
-        if fate is Fate.WAIT and head is not None:
+        if fate is Disposition.WAIT and head is not None:
             self.lanes.wait_for_outputs(ticket, steers)
             return [AwaitOutputs(ticket, steer, head.owed) for steer in steers]
         return [RefuseSteer(code or "response_not_active", steer, ticket) for steer in steers]

@@ -33,7 +33,7 @@ class Target(Enum):
 
     UNKNOWN = "unknown"
     """Neither running on this connection nor the head of a lane."""
-    DEAF = "deaf"
+    NOT_STEERABLE = "deaf"
     """Its model or its way to run can't be steered."""
     OVER = "over"
     STOPPING = "stopping"
@@ -44,7 +44,7 @@ class Target(Enum):
 
 VERDICTS: dict[Target, str | None] = {
     Target.UNKNOWN: "response_not_found",
-    Target.DEAF: "steering_not_supported",
+    Target.NOT_STEERABLE: "steering_not_supported",
     Target.OVER: "response_already_completed",
     Target.STOPPING: "response_not_active",
     Target.FULL: "too_many_pending_steers",
@@ -66,7 +66,7 @@ class Ending(Enum):
     """It was owed outputs, and its lane went on without them."""
 
 
-class Fate(Enum):
+class Disposition(Enum):
     SUCCEED = "succeed"
     """The server starts the response that takes the input in."""
     WAIT = "wait"
@@ -75,11 +75,11 @@ class Fate(Enum):
     """The client gets it back."""
 
 
-FATES: dict[Ending, tuple[Fate, str | None]] = {
-    Ending.FREE: (Fate.SUCCEED, None),
-    Ending.OWED: (Fate.WAIT, None),
-    Ending.CANCELLED: (Fate.RETURN, "response_not_active"),
-    Ending.FAILED: (Fate.RETURN, "successor_creation_failed"),
-    Ending.REPLACED: (Fate.RETURN, "response_not_active"),
+DISPOSITIONS: dict[Ending, tuple[Disposition, str | None]] = {
+    Ending.FREE: (Disposition.SUCCEED, None),
+    Ending.OWED: (Disposition.WAIT, None),
+    Ending.CANCELLED: (Disposition.RETURN, "response_not_active"),
+    Ending.FAILED: (Disposition.RETURN, "successor_creation_failed"),
+    Ending.REPLACED: (Disposition.RETURN, "response_not_active"),
 }
 """What becomes of the steers, and the code where they are returned."""

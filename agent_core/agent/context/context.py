@@ -16,9 +16,9 @@ import msgspec
 
 from agent_core.agent.calls import Call, calls_of
 from agent_core.agent.context.agents_files import AgentsFiles
-from agent_core.agent.context.environment import Surroundings
+from agent_core.agent.context.environment import EnvironmentContext
 from agent_core.agent.context.fragments import MAX_TOKENS, capped, cut, message
-from agent_core.agent.context.touched import Footprint
+from agent_core.agent.context.touched import TouchedFiles
 from agent_core.errors import ConfigError, ToolError
 from agent_core.tools.port import ToolResult
 from agent_core.tools.workspace.workspace import Workspace
@@ -60,10 +60,10 @@ def workspace_facts(roots: Sequence[Path]) -> str:
 class SessionContext:
     """Belongs to one session; its methods give encoded items to append to the history."""
 
-    def __init__(self, workspace: Workspace, surroundings: Surroundings) -> None:
+    def __init__(self, workspace: Workspace, surroundings: EnvironmentContext) -> None:
         self._workspace, self._surroundings = workspace, surroundings
         self._agents = AgentsFiles(workspace.roots)
-        self.footprint = Footprint()
+        self.footprint = TouchedFiles()
         self._mode: Mode = "act"
 
     def recall(self, items: Sequence[bytes]) -> None:

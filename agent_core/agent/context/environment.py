@@ -23,7 +23,7 @@ _WORDS: Mapping[str, str] = {"?": "untracked", "A": "added", "D": "deleted", "M"
 _SEVERITY = ("error", "warning", "information", "hint")
 
 
-class Surroundings:
+class EnvironmentContext:
     """Belongs to one session, and remembers what it told."""
 
     def __init__(

@@ -19,7 +19,7 @@ _EDITING = frozenset({"edit"})
 _PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(.+?)\s*$", re.MULTILINE)
 
 
-class Footprint:
+class TouchedFiles:
     """`files` maps each path as the model wrote it to whether it was changed, latest last."""
 
     def __init__(self) -> None:

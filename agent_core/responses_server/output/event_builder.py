@@ -44,7 +44,7 @@ class Frame(NamedTuple):
     data: bytes
 
 
-class Ladder:
+class EventBuilder:
     """The events of one response. `response` holds what it echoes; its status, output and usage are kept here.
 
     `stream_id` is written into every event, None for the default lane and for HTTP. `wall_s` gives Unix seconds.

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from msgspec import Raw
 
 from agent_core.protocol.lanes import Relation
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.responses_server.output.long_response import Rollout
 from agent_core.responses_server.pipeline.routing import Router
 from agent_core.responses_server.stages import Stages
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 from agent_core.wire.requests import ResponseCreate
 
 TIMING_HEADER = b"x-responsesapi-include-timing-metrics"
@@ -71,12 +71,12 @@ class Call:
     connection: str
     owner: str = ""
     stream_id: str | None = None
-    head: Remembered | None = None
+    head: ChainState | None = None
     relation: Relation = Relation.FRESH
     before: Sequence[Raw] = ()
     timing: bool = False
     stop: Stop | None = None
-    ladder: Ladder | None = None
+    ladder: EventBuilder | None = None
     steerable: bool | None = None
     cut: Cut = field(default_factory=Cut)
     rollout: Rollout | None = None

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from agent_core.errors import ServiceError
 from agent_core.responses_server.conversation.compaction import Compacted
 from agent_core.responses_server.output.echo import flagged
-from agent_core.responses_server.output.event_builder import Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder
 from agent_core.responses_server.pipeline import steps
 from agent_core.responses_server.pipeline.active import Call
 from agent_core.responses_server.rendering.renderer import INLINE_CHARS, Renderer
@@ -20,7 +20,7 @@ from agent_core.responses_server.request.validation import Checked
 from agent_core.responses_server.screening.chain import Screened, Screens, States
 from agent_core.responses_server.screening.port import ALLOWED, Action
 from agent_core.responses_server.slices import at_once, in_turns
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 from agent_core.wire.items import AnyItem
 
 
@@ -43,7 +43,7 @@ class Intake:
     ) -> None:
         self._call, self._screens, self._renderer = call, screens, renderer
         self._keep_tokens, self._keep_screens, self._overlap = keep_tokens, keep_screens, overlap
-        self._parent: Remembered | None = None
+        self._parent: ChainState | None = None
         self._checked: Checked | None = None
         self._screened: Screened | None = None
         self._screening: asyncio.Task[Screened] | None = None
@@ -66,7 +66,7 @@ class Intake:
     def _is_small(self) -> bool:
         return self._checked is not None and sum(map(len, self._checked.raws)) <= INLINE_CHARS
 
-    def begin(self, parent: Remembered | None, checked: Checked) -> None:
+    def begin(self, parent: ChainState | None, checked: Checked) -> None:
         """Take in what is new, and begin to screen it."""
         self._parent, self._checked = parent, checked
         self.prompt = steps.begin(parent, checked, keep=self._keep_tokens)
@@ -85,7 +85,7 @@ class Intake:
             work = self._screens.screen(self._screened.states, items)
             self._screened = await in_turns(work, self._call.stages, "screen")
 
-    async def judged(self, ladder: Ladder) -> None:
+    async def judged(self, ladder: EventBuilder) -> None:
         """Wait for the verdict; no output leaves before it. Raises ServiceError with its code if it blocks."""
         if self._screening is not None:
             self._screened = await asyncio.shield(self._screening)

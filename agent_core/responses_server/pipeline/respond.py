@@ -24,7 +24,7 @@ from agent_core.responses_server.engine import EngineRequest, Finish, WarmingEng
 from agent_core.responses_server.ledger.port import STATUSES, Intent, Status
 from agent_core.responses_server.output.accounting import usage_of
 from agent_core.responses_server.output.echo import echo
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.responses_server.output.open_items import owed_output
 from agent_core.responses_server.pipeline import steps
 from agent_core.responses_server.pipeline.active import Call
@@ -33,7 +33,7 @@ from agent_core.responses_server.pipeline.intake import Intake
 from agent_core.responses_server.pipeline.recording import record_of
 from agent_core.responses_server.pipeline.routing import Route
 from agent_core.responses_server.pipeline.sampling import STEERED, Budget, CallGuard, Steered, sample
-from agent_core.responses_server.pipeline.settlement import Bill, Settlement
+from agent_core.responses_server.pipeline.settlement import Settlement, UsageRecord
 from agent_core.responses_server.pipeline.writer import Sink
 from agent_core.responses_server.rendering.renderer import Rendered, Renderer
 from agent_core.responses_server.rendering.tokenizer import Tokenizer
@@ -43,7 +43,7 @@ from agent_core.responses_server.request.options import Settings
 from agent_core.responses_server.request.toolset import NO_TOOLS, ToolSet
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.screening.chain import Screens
-from agent_core.responses_server.state.chain import Remembered, calls_in, size_of
+from agent_core.responses_server.state.chain import ChainState, calls_in, size_of
 from agent_core.responses_server.store.port import ResponseStore
 from agent_core.wire.codec import to_raw
 from agent_core.wire.items import AnyItem, Compaction, Reasoning, call_id_of
@@ -115,7 +115,7 @@ class _Run:
         self._parts, self._call, self._sink = pipeline, call, sink
         self._id = call.response_id
         self._seal = pipeline.sealer.of(call.owner)
-        self._parent: Remembered | None = None
+        self._parent: ChainState | None = None
         self._checked: Checked | None = None
         self._calling: Calling | None = None
         self._intent: Intent | None = None
@@ -212,12 +212,12 @@ class _Run:
         if self._parent is not None and self._call.relation is Relation.CONTINUE:
             self._parent.memory.clear()
 
-    async def _create(self, tools: ToolSet, settings: Settings | None) -> Ladder:
+    async def _create(self, tools: ToolSet, settings: Settings | None) -> EventBuilder:
         clock = self._parts.clock
         response = echo(
             self._call.create, self._id, clock.wall_ns() // 1_000_000_000, tools, settings, self._intake.flag
         )
-        ladder = Ladder(
+        ladder = EventBuilder(
             response,
             self._call.stream_id,
             maker(self._id),
@@ -243,7 +243,7 @@ class _Run:
         """End what still goes on beside the response."""
         await self._intake.close()
 
-    async def _compact(self, ladder: Ladder, window: int | None) -> None:
+    async def _compact(self, ladder: EventBuilder, window: int | None) -> None:
         """Emit the compaction, and go on behind it."""
         made = self._intake.compaction
         if made is not None:
@@ -251,7 +251,7 @@ class _Run:
             self._digest_tokens = await self._intake.compact(made, window)
 
     async def _answer(
-        self, ladder: Ladder, checked: Checked, calling: Calling, route: Route, memory: dict[str, object]
+        self, ladder: EventBuilder, checked: Checked, calling: Calling, route: Route, memory: dict[str, object]
     ) -> Finish | Steered:
         """Sample, or for a warm-up prepare only."""
         create, settings, prompt = self._call.create, checked.settings, self._intake.prompt
@@ -263,7 +263,7 @@ class _Run:
         guard, call = CallGuard(calling), self._call
         return await sample(route.engine, request, ladder, budget, guard, call.cut, call.stages, self._sink.send)
 
-    async def _waited(self, ladder: Ladder, finish: Finish | Steered, window: int | None) -> bool:
+    async def _waited(self, ladder: EventBuilder, finish: Finish | Steered, window: int | None) -> bool:
         """In a rollout: wait for the outputs of its calls. False: none were made, or this is no rollout."""
         rollout, parts, intake = self._call.rollout, self._parts, self._intake
         if rollout is None or not isinstance(finish, Finish) or finish.reason != "stop":
@@ -288,7 +288,7 @@ class _Run:
         return True
 
     async def _conclude(
-        self, ladder: Ladder, checked: Checked, route: Route, memory: dict[str, object], finish: Finish | Steered
+        self, ladder: EventBuilder, checked: Checked, route: Route, memory: dict[str, object], finish: Finish | Steered
     ) -> None:
         """Close the items, remember the response, end it."""
         reason = finish if finish == STEERED else finish.reason
@@ -305,7 +305,7 @@ class _Run:
         context = prompt.context.extended(said, rendered.tokens, calls_in(said))
         new = checked.raws if self._intake.compaction is None else [to_raw(item) for item in prompt.context.items]
         before = self._parent.size if self._parent is not None and self._intake.compaction is None else 0
-        remembered = Remembered(
+        remembered = ChainState(
             response_id=self._id,
             context=context,
             size=before + size_of(new, ladder.response.output),
@@ -331,10 +331,10 @@ class _Run:
 
     async def _end(
         self,
-        ladder: Ladder,
+        ladder: EventBuilder,
         terminal: Callable[[], Frame],
         outcome: Outcome,
-        head: Head[Remembered] | None = None,
+        head: Head[ChainState] | None = None,
         *,
         stored: bool = False,
     ) -> None:
@@ -353,11 +353,11 @@ class _Run:
             if settlement.overlap:
                 settlement.start(bill)
 
-    def _bill(self, ladder: Ladder, status: Status, *, stored: bool = False) -> Bill:
+    def _bill(self, ladder: EventBuilder, status: Status, *, stored: bool = False) -> UsageRecord:
         assert self._intent is not None
         prompt, checked = self._intake.prompt, self._checked
         hosted = checked.tools.ignored if checked is not None else 0
-        return Bill(
+        return UsageRecord(
             intent=self._intent,
             status=status,
             usage=ladder.response.usage,
@@ -370,7 +370,7 @@ class _Run:
             stored=stored,
         )
 
-    async def _partial_usage(self, ladder: Ladder) -> Usage | None:
+    async def _partial_usage(self, ladder: EventBuilder) -> Usage | None:
         """Of a response that did not end by itself, by what it had said; None if nothing was looked at yet.
 
         Where the input is still being rendered, its tokens are an estimate.
@@ -384,7 +384,7 @@ class _Run:
             spent = msgspec.structs.replace(spent, input_tokens=prompt.estimate)
         return await self._usage(prompt, ladder, rendered, spent)
 
-    async def _usage(self, prompt: steps.Prompt, ladder: Ladder, rendered: Rendered, finish: Finish) -> Usage:
+    async def _usage(self, prompt: steps.Prompt, ladder: EventBuilder, rendered: Rendered, finish: Finish) -> Usage:
         """`rendered`: what was said last; what was said in earlier rounds of a rollout is in the prompt by now.
 
         What did not end counts as well: it was produced.
@@ -406,7 +406,7 @@ class _Run:
         )
 
 
-def _said(ladder: Ladder) -> list[AnyItem]:
+def _said(ladder: EventBuilder) -> list[AnyItem]:
     """Output items that join the context. A compaction has done so already: it is what the context starts with."""
     return [item for item in ladder.items if not isinstance(item, Compaction)]
 

@@ -18,7 +18,7 @@ from agent_core.responses_server.engine import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.responses_server.pipeline.active import Cut
 from agent_core.responses_server.rendering.tokenizer import Tokenizer
 from agent_core.responses_server.request.calling import Calling
@@ -81,7 +81,7 @@ class CallGuard:
 async def sample(
     engine: Engine,
     request: EngineRequest,
-    ladder: Ladder,
+    ladder: EventBuilder,
     budget: Budget,
     guard: CallGuard,
     cut: Cut,

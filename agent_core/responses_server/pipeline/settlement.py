@@ -30,7 +30,7 @@ LEDGER_PAUSE_S = 5.0
 """The pause asked of clients while the ledger can't be written (a full disk)."""
 
 
-class Bill(msgspec.Struct, frozen=True, kw_only=True):
+class UsageRecord(msgspec.Struct, frozen=True, kw_only=True):
     """What is settled for one response. `stored`: the store holds it and must make it durable.
 
     `usage` None: it was not rendered. `error_code`: of a failed one, "" else. `screened`: code of the screen that
@@ -98,18 +98,18 @@ class Settlement:
         """A request was answered by an error before it was admitted."""
         self._counters.refused(code)
 
-    def charge(self, bill: Bill) -> None:
+    def charge(self, bill: UsageRecord) -> None:
         """What the client's next request must find done. Call it before the terminal frame leaves."""
         if bill.usage is not None:
             self._limits.charge(bill.intent.key, bill.usage.total_tokens)
 
-    def start(self, bill: Bill) -> None:
+    def start(self, bill: UsageRecord) -> None:
         """Settle in the background."""
         task = asyncio.create_task(self.settle(bill))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def settle(self, bill: Bill) -> None:
+    async def settle(self, bill: UsageRecord) -> None:
         account = self._account(bill)
         with bill.stages.timed("settle"):
             self.ledger.settle(account)
@@ -153,7 +153,7 @@ class Settlement:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    def _account(self, bill: Bill) -> Account:
+    def _account(self, bill: UsageRecord) -> Account:
         usage = bill.usage
         given = usage.input_tokens_details if usage is not None else None
         said = usage.output_tokens_details if usage is not None else None
@@ -175,7 +175,7 @@ class Settlement:
             ),
         )
 
-    def _tell(self, bill: Bill) -> None:
+    def _tell(self, bill: UsageRecord) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
         usage = bill.usage

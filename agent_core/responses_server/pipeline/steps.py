@@ -22,7 +22,7 @@ from agent_core.responses_server.request.toolset import ToolSet
 from agent_core.responses_server.request.validation import Checked, Given, Validator
 from agent_core.responses_server.screening.chain import Screened, Screens
 from agent_core.responses_server.slices import Slices, in_turns
-from agent_core.responses_server.state.chain import Remembered, calls_in, read_remembered
+from agent_core.responses_server.state.chain import ChainState, calls_in, read_remembered
 from agent_core.responses_server.store.port import ResponseStore
 from agent_core.responses_server.store.stored_items import References
 from agent_core.wire.items import AnyItem, Compaction, CompactionTrigger, call_id_of, output_call_id, read_item, text_of
@@ -32,7 +32,7 @@ DEFAULT_SHARE, DEFAULT_TOKENS = 0.8, 200_000
 """Where compaction sets in by itself: at a share of the model's context, or at so many tokens if that has no end."""
 
 
-async def resolve_state(call: Call, store: ResponseStore, seal: Seal, *, keep: bool = True) -> Remembered | None:
+async def resolve_state(call: Call, store: ResponseStore, seal: Seal, *, keep: bool = True) -> ChainState | None:
     """What the call continues: the connection's memory, else the durable store; None for a fresh conversation.
 
     `keep` False leaves the memory aside. Raises ServiceError `previous_response_not_found`.
@@ -52,7 +52,7 @@ async def resolve_state(call: Call, store: ResponseStore, seal: Seal, *, keep: b
 
 
 async def check(
-    call: Call, parent: Remembered | None, validator: Validator, store: ResponseStore, seal: Seal
+    call: Call, parent: ChainState | None, validator: Validator, store: ResponseStore, seal: Seal
 ) -> Checked:
     """Read, open and judge what is new. Raises WireError."""
     given = await in_turns(validator.read(call.create, call.before))
@@ -74,7 +74,7 @@ async def _resolve_references(given: Given, store: ResponseStore, owner: str) ->
 
 
 def screen(
-    screens: Screens, parent: Remembered | None, items: Sequence[AnyItem], *, incremental: bool
+    screens: Screens, parent: ChainState | None, items: Sequence[AnyItem], *, incremental: bool
 ) -> Slices[Screened]:
     """Classifier states behind the new items, and the verdict on the conversation."""
     if any(isinstance(item, OpenedCompaction) for item in items):
@@ -125,7 +125,7 @@ class Prompt:
         return replace(self, context=context, first_new=old, pending=(*self.pending, *items))
 
 
-def begin(parent: Remembered | None, checked: Checked, *, keep: bool) -> Prompt:
+def begin(parent: ChainState | None, checked: Checked, *, keep: bool) -> Prompt:
     """The prompt with all its items; nothing new is rendered. `keep` False has everything rendered again."""
     base = parent.context if parent is not None else Context.empty()
     old = len(base.items)
@@ -147,7 +147,7 @@ async def render(
     renderer: Renderer,
     instructions: str | None,
     tools: ToolSet,
-    parent: Remembered | None,
+    parent: ChainState | None,
     prompt: Prompt,
     *,
     keep: bool,

@@ -8,7 +8,7 @@ from typing import Protocol
 from agent_core.errors import LooplineError
 from agent_core.protocol.lanes import Head, Outcome
 from agent_core.responses_server.output.event_builder import Frame
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 
 
 class Sink(Protocol):
@@ -17,7 +17,7 @@ class Sink(Protocol):
     async def send(self, frames: Sequence[Frame]) -> None:
         """Events, in order."""
 
-    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
+    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[ChainState] | None) -> None:
         """The last events, the terminal one at their end. `head`: what can be continued, where `outcome` is DONE."""
 
     async def refuse(self, error: LooplineError) -> None:

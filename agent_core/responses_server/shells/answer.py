@@ -11,7 +11,7 @@ from agent_core.protocol.lanes import Head, Outcome, Ticket
 from agent_core.responses_server.output.event_builder import Frame
 from agent_core.responses_server.pipeline.active import Call, Stop
 from agent_core.responses_server.shells.refusals import refusal_data
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 
 
 class Connection(Protocol):
@@ -21,7 +21,7 @@ class Connection(Protocol):
         """Send text frames together. Raises ConnectionLost if the peer is gone."""
 
     async def finished(
-        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[Remembered] | None
+        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[ChainState] | None
     ) -> None:
         """Free the lane as the terminal frames leave."""
 
@@ -71,7 +71,7 @@ class Answer:
         if self.call.stop is not stop:
             raise asyncio.CancelledError
 
-    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
+    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[ChainState] | None) -> None:
         await self._finish([frame.data for frame in frames], outcome, head)
 
     async def refuse(self, error: LooplineError) -> None:
@@ -81,7 +81,7 @@ class Answer:
         lane = self._ticket.lane if self._ticket is not None else None
         await self._finish([refusal_data(None, error, lane)], Outcome.FAILED, None)
 
-    async def _finish(self, frames: list[bytes], outcome: Outcome, head: Head[Remembered] | None) -> None:
+    async def _finish(self, frames: list[bytes], outcome: Outcome, head: Head[ChainState] | None) -> None:
         self.ended = True
         if self._ticket is None:
             await self._connection.write(frames)

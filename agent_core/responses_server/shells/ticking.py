@@ -10,11 +10,11 @@ from agent_core.errors import ConnectionLost
 from agent_core.protocol.server_actions import Action
 from agent_core.protocol.server_connection import ServerConnection
 from agent_core.protocol.server_inputs import Tick
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 
 
 async def watch_time(
-    machine: ServerConnection[Remembered],
+    machine: ServerConnection[ChainState],
     now_s: Callable[[], float],
     changed: asyncio.Event,
     perform: Callable[[Sequence[Action]], Awaitable[None]],

@@ -34,7 +34,7 @@ from agent_core.protocol.server_actions import Stop as StopAction
 from agent_core.protocol.server_connection import DRAIN_CODE, ServerConnection
 from agent_core.protocol.server_inputs import Append, BadFrame, Cancel, Disconnect, Drain, Ignorable
 from agent_core.protocol.steering import Steer
-from agent_core.responses_server.output.event_builder import Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder
 from agent_core.responses_server.output.long_response import Rollout, nothing_waits
 from agent_core.responses_server.pipeline.active import Call, wants_rollout, wants_timing
 from agent_core.responses_server.request.steer_input import read_steer_input
@@ -45,7 +45,7 @@ from agent_core.responses_server.shells.http.replies import error_body, owner_of
 from agent_core.responses_server.shells.refusals import refusal_data, steer_error
 from agent_core.responses_server.shells.ticking import watch_time
 from agent_core.responses_server.stages import Stages
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 from agent_core.wire.codec import encode, present, read
 from agent_core.wire.events import SteerFailed
 from agent_core.wire.generated.types import RefusedSteer
@@ -121,7 +121,7 @@ class _Connection:
         self._timing = wants_timing(scope["headers"])
         self._rollouts = service.settings.enable_rollout and wants_rollout(scope["headers"])
         self._router = service.router()
-        self._machine: ServerConnection[Remembered] = ServerConnection(service.policy, service.now_s())
+        self._machine: ServerConnection[ChainState] = ServerConnection(service.policy, service.now_s())
         self._running: dict[Ticket, Answer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._names: set[str | None] = set()
@@ -169,7 +169,7 @@ class _Connection:
             raise ConnectionLost("the client has left") from error
 
     async def finished(
-        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[Remembered] | None
+        self, ticket: Ticket, frames: Sequence[bytes], outcome: Outcome, head: Head[ChainState] | None
     ) -> None:
         """Free the lane at the moment the terminal frame is queued for writing, then go on with what waited."""
         answer = self._running.pop(ticket, None)
@@ -261,7 +261,7 @@ class _Connection:
     def _bad_frame(self, error: WireError) -> list[Action]:
         return self._machine.on(BadFrame(error), self._service.now_s())
 
-    async def _perform(self, actions: Sequence[Action], ladder: Ladder | None = None) -> None:
+    async def _perform(self, actions: Sequence[Action], ladder: EventBuilder | None = None) -> None:
         """Carry out actions. `ladder`: of the response that has just ended."""
         for action in actions:
             match action:
@@ -302,7 +302,7 @@ class _Connection:
                         await self._asgi_send({"type": "websocket.close", "code": code, "reason": reason})
         self._room.set()
 
-    def _steer_refusal(self, refused: RefuseSteer, ended: Ladder | None) -> bytes:
+    def _steer_refusal(self, refused: RefuseSteer, ended: EventBuilder | None) -> bytes:
         """`response.steer.failed`, in the stream of the response that it names if there is one."""
         steer, ticket = refused.steer, refused.ticket
         error = steer_error(refused.code, refused.cause)

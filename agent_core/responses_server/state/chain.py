@@ -27,7 +27,7 @@ from agent_core.wire.items import AnyItem, call_id_of, output_call_id, read_item
 
 
 @dataclass(frozen=True)
-class Remembered:
+class ChainState:
     """`context`: input and output of the whole chain. `screens` None: the items were not screened yet (from the store).
 
     `memory` is the own cache of `engine` for this lane. `stored`: the durable store has this response, so a child's
@@ -58,7 +58,7 @@ def size_of(*given: Sequence[Raw]) -> int:
     return sum(2 * len(raw) + ITEM_BYTES for raws in given for raw in raws)
 
 
-async def read_remembered(store: ResponseStore, response_id: str, owner: str, seal: Seal) -> Remembered | None:
+async def read_remembered(store: ResponseStore, response_id: str, owner: str, seal: Seal) -> ChainState | None:
     """What the durable store has of a response and its ancestors, not rendered and not screened; None if it is not
     there for this owner.
     """
@@ -66,7 +66,7 @@ async def read_remembered(store: ResponseStore, response_id: str, owner: str, se
     if chain is None:
         return None
     items = effective(await in_turns(_items_of(chain, seal)))
-    return Remembered(
+    return ChainState(
         response_id=response_id,
         context=Context.empty().extended(items, (), calls_in(items)),
         tools=NO_TOOLS,

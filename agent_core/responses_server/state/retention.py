@@ -20,7 +20,7 @@ Lane = tuple[str, str | None]
 
 @dataclass(frozen=True)
 class Bounds:
-    """`heads`: how many together. `bytes`: what they may take together, as `Remembered.size` counts it. `age_s`: since
+    """`heads`: how many together. `bytes`: what they may take together, as `ChainState.size` counts it. `age_s`: since
     they were made; 0: no limit.
     """
 

@@ -20,7 +20,7 @@ from agent_core.protocol.lanes import Lanes, Limits, Outcome, Relation
 from agent_core.protocol.server_connection import ServerConnection, ServerInput, State
 from agent_core.protocol.server_inputs import Cancel, Tick
 from agent_core.responses_server.admission import guard
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.responses_server.pipeline import respond, sampling, steps
 from agent_core.responses_server.pipeline.intake import Intake
 from agent_core.responses_server.request import options, toolset, validation
@@ -129,12 +129,12 @@ def _numbers_from_one() -> None:
 
         return changed
 
-    _wrap(Ladder, "__init__", make)
+    _wrap(EventBuilder, "__init__", make)
 
 
 def _no_stream_ids() -> None:
     _wrap(
-        Ladder,
+        EventBuilder,
         "__init__",
         lambda init: lambda self, response, stream_id, *rest, **options: init(self, response, None, *rest, **options),
     )
@@ -150,7 +150,7 @@ def _frames(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[], 
 
         return changed
 
-    return lambda: _wrap(Ladder, "_lifecycle", make)
+    return lambda: _wrap(EventBuilder, "_lifecycle", make)
 
 
 def _without(key: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -252,11 +252,13 @@ BREAKS: dict[str, Callable[[], None]] = {
     "chain.warm_up": _settings(generate=True),
     "cancel.running": _table(State.OPEN, Cancel),
     "cancel.parent": _finish(lambda ticket, outcome: Outcome.FAILED if outcome is Outcome.CANCELLED else outcome),
-    "steer.successor": lambda: steering.FATES.__setitem__(
-        steering.Ending.FREE, (steering.Fate.RETURN, "successor_creation_failed")
+    "steer.successor": lambda: steering.DISPOSITIONS.__setitem__(
+        steering.Ending.FREE, (steering.Disposition.RETURN, "successor_creation_failed")
     ),
-    "steer.pending": lambda: steering.FATES.__setitem__(steering.Ending.OWED, (steering.Fate.SUCCEED, None)),
-    "steer.refused": lambda: steering.VERDICTS.__setitem__(steering.Target.DEAF, "response_not_found"),
+    "steer.pending": lambda: steering.DISPOSITIONS.__setitem__(
+        steering.Ending.OWED, (steering.Disposition.SUCCEED, None)
+    ),
+    "steer.refused": lambda: steering.VERDICTS.__setitem__(steering.Target.NOT_STEERABLE, "response_not_found"),
     "compaction.trigger": lambda: setattr(steps, "compaction_for", lambda checked, prompt, window: None),
     "compaction.continue": lambda: setattr(steps, "effective", lambda items: items),
     "settings.refused": lambda: setattr(options, "_UNSERVED", ()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.interaction.requirements.rule import OURS, Rule
 
 RULES = (
-    Rule("state.bounded", OURS, "Remembered lanes are bounded; the oldest go first, and cost one full resend at most."),
+    Rule("state.bounded", OURS, "ChainState lanes are bounded; the oldest go first, and cost one full resend at most."),
     Rule("state.age", OURS, "What nobody goes on with is forgotten after a while."),
     Rule("tools.known", OURS, "Tools and instructions that come again are neither parsed nor rendered again."),
     Rule("screen.flag", OURS, "A flag shows in metadata and telemetry, and stays with the conversation."),

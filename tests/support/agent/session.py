@@ -15,12 +15,12 @@ from agent_core.agent.approvals.pending import PendingApprovals
 from agent_core.agent.approvals.policy import Approver, Policy, nobody
 from agent_core.agent.context.compaction import Compactor
 from agent_core.agent.context.context import SessionContext
-from agent_core.agent.context.environment import Surroundings
+from agent_core.agent.context.environment import EnvironmentContext
 from agent_core.agent.history import History, SessionHeader
 from agent_core.agent.limits import Limits
 from agent_core.agent.recorder import Recorder
 from agent_core.agent.session import Session, SessionParts
-from agent_core.agent.terms import Terms
+from agent_core.agent.terms import TurnPolicy
 from agent_core.config.settings import Approve
 from agent_core.model.capabilities import ModelBook
 from agent_core.model.session import ModelSession
@@ -152,7 +152,7 @@ async def working(
         worker.updates.append(event)
         worker.changed.set()
 
-    context = SessionContext(workspace, Surroundings(workspace, environment, documents, diagnostics))
+    context = SessionContext(workspace, EnvironmentContext(workspace, environment, documents, diagnostics))
     parts = SessionParts(
         history=history,
         context=context,
@@ -168,7 +168,7 @@ async def working(
         model=port,
         toolbox=toolbox,  # type: ignore[arg-type]  # all of its methods, by delegation
         workspace=workspace,
-        terms=Terms(policy=Policy(approve), limits=limits or Limits(), prices=prices),
+        terms=TurnPolicy(policy=Policy(approve), limits=limits or Limits(), prices=prices),
         approvals=PendingApprovals(approver, remote=remote),
         model_name=model,
         instructions="Be brief.",

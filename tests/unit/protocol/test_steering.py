@@ -21,7 +21,7 @@ from agent_core.protocol.server_actions import (
 )
 from agent_core.protocol.server_connection import Policy, ServerConnection
 from agent_core.protocol.server_inputs import Cancel, Disconnect, Drain
-from agent_core.protocol.steering import FATES, MAX_PENDING, VERDICTS, Ending, Fate, Steer, Target
+from agent_core.protocol.steering import DISPOSITIONS, MAX_PENDING, VERDICTS, Disposition, Ending, Steer, Target
 
 OWED = ({"type": "function_call_output", "call_id": "call_1", "name": "read"},)
 
@@ -60,8 +60,8 @@ def code(actions: list[Action]) -> list[tuple[str, str | None]]:
 
 def test_the_tables_are_whole() -> None:
     assert set(VERDICTS) == set(Target)
-    assert set(FATES) == set(Ending)
-    assert all((code is None) is (fate is not Fate.RETURN) for fate, code in FATES.values())
+    assert set(DISPOSITIONS) == set(Ending)
+    assert all((code is None) is (fate is not Disposition.RETURN) for fate, code in DISPOSITIONS.values())
 
 
 def test_a_running_response_that_can_be_steered_takes_the_input() -> None:

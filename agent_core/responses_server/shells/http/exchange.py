@@ -25,7 +25,7 @@ from agent_core.responses_server.service import Service
 from agent_core.responses_server.shells.http.replies import error_body, owner_of, read_body, send_reply, told
 from agent_core.responses_server.shells.ticking import watch_time
 from agent_core.responses_server.stages import Stages
-from agent_core.responses_server.state.chain import Remembered
+from agent_core.responses_server.state.chain import ChainState
 from agent_core.wire.codec import encode
 from agent_core.wire.requests import ResponseCreate, read_create_body
 from agent_core.wire.sse import DONE, encode_event
@@ -85,7 +85,7 @@ class _Exchange:
     def __init__(self, service: Service, scope: Scope, receive: Receive, send: Send) -> None:
         self._service, self._scope, self._receive, self._asgi_send = service, scope, receive, send
         policy = replace(service.policy, life_s=math.inf)
-        self._machine: ServerConnection[Remembered] = ServerConnection(policy, service.now_s())
+        self._machine: ServerConnection[ChainState] = ServerConnection(policy, service.now_s())
         self._changed = asyncio.Event()
         self._writing = asyncio.Lock()
         self._ticket: Ticket | None = None
@@ -144,7 +144,7 @@ class _Exchange:
                 self._changed.set()
             self._machine.sent(self._ticket, self._service.now_s())
 
-    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[Remembered] | None) -> None:
+    async def end(self, frames: Sequence[Frame], outcome: Outcome, head: Head[ChainState] | None) -> None:
         self._machine.finished(self._service.now_s(), self._running, outcome, head)
         if head is not None:
             # No lane goes on from here, so what the engine keeps is let go before the answer lets the client ask again.

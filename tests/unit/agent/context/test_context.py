@@ -10,7 +10,7 @@ import pytest
 
 from agent_core.agent.calls import Call
 from agent_core.agent.context.context import SessionContext, instructions, workspace_facts
-from agent_core.agent.context.environment import Surroundings
+from agent_core.agent.context.environment import EnvironmentContext
 from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ConfigError
 from agent_core.tools.port import ToolResult
@@ -20,7 +20,7 @@ from tests.support.agent.git import ENV
 
 def context_of(root: Path) -> SessionContext:
     workspace = Workspace([root])
-    return SessionContext(workspace, Surroundings(workspace, ENV))
+    return SessionContext(workspace, EnvironmentContext(workspace, ENV))
 
 
 def call(name: str, **arguments: Any) -> Call:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.agent.context import environment
-from agent_core.agent.context.environment import Surroundings
+from agent_core.agent.context.environment import EnvironmentContext
 from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
 from agent_core.errors import ToolError
 from agent_core.tools.editor.diagnostics import Diagnostic
@@ -48,7 +48,7 @@ def problem(path: Path, line: int, message: str, severity: str = "error") -> Dia
 
 
 async def test_a_plain_folder_has_nothing_to_tell(tmp_path: Path) -> None:
-    assert await Surroundings(Workspace([tmp_path]), ENV).notes() == []
+    assert await EnvironmentContext(Workspace([tmp_path]), ENV).notes() == []
 
 
 async def test_git_is_told_at_first_and_when_it_changed(tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ async def test_git_is_told_at_first_and_when_it_changed(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x\n")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "first")
-    around = Surroundings(Workspace([tmp_path]), ENV)
+    around = EnvironmentContext(Workspace([tmp_path]), ENV)
     (first,) = await around.notes()
     assert "on branch main" in first and "no changes" in first
     assert await around.notes() == []
@@ -74,7 +74,7 @@ async def test_what_others_did_to_files_that_the_model_saw_is_told_as_a_diff(tmp
     workspace = Workspace([tmp_path])
     (tmp_path / "a.py").write_text("one\ntwo\n")
     (tmp_path / "unseen.py").write_text("x\n")
-    around = Surroundings(workspace, ENV)
+    around = EnvironmentContext(workspace, ENV)
     workspace.note_seen(await workspace.read("a.py"))
     assert await around.notes() == []
     (tmp_path / "a.py").write_text("one\nthree\n")
@@ -90,13 +90,13 @@ async def test_a_great_change_is_bounded(tmp_path: Path) -> None:
         (tmp_path / f"{n}.py").write_text("old\n" * 100)
         workspace.note_seen(await workspace.read(f"{n}.py"))
         (tmp_path / f"{n}.py").write_text(f"new {n}\n" * 100)
-    (note,) = await Surroundings(workspace, ENV).notes()
+    (note,) = await EnvironmentContext(workspace, ENV).notes()
     assert tokens_of(note) <= MAX_TOKENS["changes"]
 
 
 async def test_open_documents_and_diagnostics_come_from_the_host(tmp_path: Path) -> None:
     editor = Editor()
-    around = Surroundings(Workspace([tmp_path]), ENV, editor, editor)
+    around = EnvironmentContext(Workspace([tmp_path]), ENV, editor, editor)
     assert await around.notes() == []
     editor.buffers = {
         str(tmp_path / "a.py"): OpenDocument("x", 1, True),
@@ -133,12 +133,12 @@ async def test_a_host_that_does_not_answer_is_not_waited_for(
     editor = Lost() if how == "is lost" else Editor()
     editor.hangs = True
     async with asyncio.timeout(10):
-        assert await Surroundings(Workspace([tmp_path]), ENV, None, editor).notes() == []
+        assert await EnvironmentContext(Workspace([tmp_path]), ENV, None, editor).notes() == []
 
 
 async def test_after_a_compaction_everything_is_told_again(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
-    around = Surroundings(Workspace([tmp_path]), ENV)
+    around = EnvironmentContext(Workspace([tmp_path]), ENV)
     first = await around.notes()
     assert await around.notes() == []
     around.forget()

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_core.agent.calls import Call
 from agent_core.agent.context.fragments import MAX_TOKENS, tokens_of
-from agent_core.agent.context.touched import Footprint
+from agent_core.agent.context.touched import TouchedFiles
 
 
 def call(name: str, **arguments: Any) -> Call:
@@ -15,7 +15,7 @@ def call(name: str, **arguments: Any) -> Call:
 
 
 def test_what_survives_names_the_plan_and_the_files() -> None:
-    trail = Footprint()
+    trail = TouchedFiles()
     trail.note(call("plan", steps=["todo: old"]))
     trail.note(call("plan", steps=["done: look", "doing: mend"]))
     assert trail.note(call("read", path="a.py", start=1)) == ["a.py"]
@@ -37,7 +37,7 @@ def test_a_history_gives_the_same_trail_as_the_run_did() -> None:
         call("edit", path="c.py", old="", new="x"),
         call("patch", patch=patch),
     ]
-    live, recalled = Footprint(), Footprint()
+    live, recalled = TouchedFiles(), TouchedFiles()
     for each, changed in zip(calls, ((), (), ("c.py",), ("src/a.py", "new.py")), strict=True):
         live.note(each, changed)
     recalled.recall(calls)
@@ -46,12 +46,12 @@ def test_a_history_gives_the_same_trail_as_the_run_did() -> None:
 
 
 def test_a_unified_diff_names_its_files_too() -> None:
-    trail = Footprint()
+    trail = TouchedFiles()
     assert trail.note(call("patch", patch="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n")) == ["x.py"]
 
 
 def test_odd_arguments_are_passed_over_and_nothing_grows_without_bound() -> None:
-    trail = Footprint()
+    trail = TouchedFiles()
     for odd in ("", "[]", "{", '{"path":1}', '{"steps":1}'):
         for name in ("plan", "read", "edit", "patch"):
             trail.note(Call(call_id="c", key="c", name=name, arguments=odd, item_type="function_call"))

@@ -21,20 +21,20 @@ from agent_core.responses_server.engine import (
     ToolCallStart,
 )
 from agent_core.responses_server.output.accounting import usage_of
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.wire.events import event_type, read_event
 from agent_core.wire.response import Response
 
 USAGE = usage_of(Finish(), rendered=10, reused=4, output_tokens=3, reasoning_tokens=1)
 
 
-def ladder(stream_id: str | None = None) -> Ladder:
+def ladder(stream_id: str | None = None) -> EventBuilder:
     numbers = itertools.count(1)
     response = Response(id="resp_1", created_at=100, status="in_progress", model="scripted")
-    return Ladder(response, stream_id, lambda prefix: f"{prefix}_{next(numbers)}", lambda: 101)
+    return EventBuilder(response, stream_id, lambda prefix: f"{prefix}_{next(numbers)}", lambda: 101)
 
 
-def play(subject: Ladder, *deltas: Delta) -> list[Frame]:
+def play(subject: EventBuilder, *deltas: Delta) -> list[Frame]:
     return [frame for delta in deltas for frame in subject.delta(delta)]
 
 

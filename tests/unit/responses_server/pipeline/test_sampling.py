@@ -23,7 +23,7 @@ from agent_core.responses_server.engine import (
     ToolCallDelta,
     ToolCallStart,
 )
-from agent_core.responses_server.output.event_builder import Frame, Ladder
+from agent_core.responses_server.output.event_builder import EventBuilder, Frame
 from agent_core.responses_server.pipeline.active import Cut
 from agent_core.responses_server.pipeline.sampling import STEERED, Budget, CallGuard, sample
 from agent_core.responses_server.rendering.tokenizer import Tokenizer
@@ -82,7 +82,7 @@ class Sampled:
 
     def __init__(self, engine: Playing, calling: Calling = FREE, limit: int | None = None) -> None:
         self.engine, self.guard, self.cut = engine, CallGuard(calling), Cut()
-        self.ladder = Ladder(Response(id="resp_1"), None, maker("resp_1"), lambda: 0)
+        self.ladder = EventBuilder(Response(id="resp_1"), None, maker("resp_1"), lambda: 0)
         self._budget = Budget(limit, TOKENIZER)
         self.frames: list[Frame] = []
 

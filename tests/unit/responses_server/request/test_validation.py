@@ -14,14 +14,14 @@ from agent_core.responses_server.conversation.sealing import Sealer
 from agent_core.responses_server.request.toolset import NO_TOOLS
 from agent_core.responses_server.request.validation import Checked, Validator
 from agent_core.responses_server.slices import ITEMS_PER_SLICE, at_once
-from agent_core.responses_server.state.chain import Remembered, calls_in
+from agent_core.responses_server.state.chain import ChainState, calls_in
 from agent_core.wire.items import read_item
 from agent_core.wire.requests import read_create_body
 
 CALL = {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "call_1"}
 
 
-def check(parent: Remembered | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
+def check(parent: ChainState | None = None, validator: Validator | None = None, **fields: Any) -> Checked:
     create = read_create_body(msgspec.json.encode({"model": "scripted", **fields}))
     validator = validator or Validator()
     given = at_once(validator.read(create))
@@ -29,9 +29,9 @@ def check(parent: Remembered | None = None, validator: Validator | None = None, 
     return at_once(validator.check(create, parent, given))
 
 
-def parent_of(*items: dict[str, Any]) -> Remembered:
+def parent_of(*items: dict[str, Any]) -> ChainState:
     read = [read_item(msgspec.json.encode(item)) for item in items]
-    return Remembered("resp_1", Context.empty().extended(read, [], calls_in(read)), NO_TOOLS, stored=False)
+    return ChainState("resp_1", Context.empty().extended(read, [], calls_in(read)), NO_TOOLS, stored=False)
 
 
 OUTPUT = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
@@ -69,7 +69,7 @@ def test_a_second_output_is_told_from_one_without_a_call() -> None:
             check(parent, input=given)
 
 
-def refused(parent: Remembered | None = None, **fields: Any) -> str | None:
+def refused(parent: ChainState | None = None, **fields: Any) -> str | None:
     with pytest.raises(WireError) as caught:
         check(parent, **fields)
     assert caught.value.code == "invalid_request"
