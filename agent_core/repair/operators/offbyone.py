@@ -29,6 +29,8 @@ _NUMBER_CALLS = {
     "bisect_right",
 }
 _REASON = "the value is off by one"
+_BEYOND = 1.0
+"""A length that leads to an index which is out of range mostly lacks its `- 1`."""
 
 
 def off_by_one(region: Region, clues: Clues) -> Iterator[Candidate]:
@@ -37,8 +39,10 @@ def off_by_one(region: Region, clues: Clues) -> Iterator[Candidate]:
     for node, prior in _numbers(region, clues):
         if known.get(ast.unparse(node)) in ("truth", "text", "list", "map", "set"):
             continue
+        beyond = clues.has_error("IndexError") and isinstance(node, ast.Call) and called_name(node) == "len"
         for text, factor in neighbours(maker.source, node):
-            yield maker.expression(node, text, _REASON, prior * factor)
+            likely = beyond and text.endswith(" - 1")
+            yield maker.expression(node, text, _REASON, max(prior, _BEYOND) if likely else prior * factor)
 
 
 def _numbers(region: Region, clues: Clues) -> Iterator[tuple[ast.expr, float]]:

@@ -231,6 +231,14 @@ def test_a_row_that_goes_on_is_likelier_than_a_number_from_nowhere() -> None:
     assert found[wrong.replace("12)", "12, 13)")] > 3 * found[wrong.replace("% 10 ", "% 20 ")]
 
 
+def test_a_length_before_an_index_that_is_out_of_range_mostly_lacks_one() -> None:
+    wrong = "def f(x, i, n):\n    if -i <= n:\n        return len(x), n + i\n    return 0, i\n"
+    clues = Clues(errors=(("IndexError", "list index out of range"),))
+    found = {made: offer.prior for offer, made in reversed(offers(wrong, clues))}
+    right = found[wrong.replace("len(x),", "len(x) - 1,")]
+    assert right >= found[wrong.replace("<=", "<")] and right > 2 * found[wrong.replace("len(x),", "len(x) + 1,")]
+
+
 def test_elements_of_a_row_come_from_what_the_test_mentions() -> None:
     wrong = 'def f(name):\n    return name.endswith((".py", ".pyi"))\n'
     made = [text for _, text in offers(wrong, Clues(constants=(".pyx", 3)))]
