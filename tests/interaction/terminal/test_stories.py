@@ -12,7 +12,17 @@ import pytest
 
 from tests.support.service.serving import KEY, serving
 from tests.support.system.cli import environment, loopline
-from tests.support.terminal.conversation import ALT_ENTER, CTRL_C, CTRL_D, ENTER, ESC, F2, AgentTerminal
+from tests.support.terminal.conversation import (
+    ALT_ENTER,
+    CTRL_C,
+    CTRL_D,
+    CTRL_G,
+    ENTER,
+    ESC,
+    F2,
+    FOCUS_LOST,
+    AgentTerminal,
+)
 
 WORDS = "日本語 🙂 naïve ﷽ word"
 LONG = "\n\n".join(f"Paragraph {number} of the long answer. {WORDS}" for number in range(300))
@@ -64,7 +74,7 @@ def opened(tmp_path: Path, service: str) -> Iterator[Callable[..., AgentTerminal
 def first_turn(terminal: AgentTerminal) -> None:
     """Up to its end: the command is allowed."""
     terminal.until("Loopline wants to run shell")
-    terminal.until("y allow")
+    terminal.until("Enter takes the marked one")  # the keyboard is the question's
     terminal.press("y")
     terminal.until("✓ done")
 
@@ -147,6 +157,34 @@ def test_a_second_terminal_sees_every_word_and_takes_over(opened: Callable[..., 
     assert "attached" not in second.text.split("\n")[-1]
     second.press(CTRL_D)
     assert second.end() == 0 and second.is_given_back
+
+
+def test_rung_for_chosen_from_a_list_and_edited_elsewhere(
+    opened: Callable[..., AgentTerminal], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\necho 'and these words' >> \"$1\"\n")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    first = opened().ready()
+    first.press(FOCUS_LOST, "please do it", ENTER)
+    first_turn(first)
+    assert b"\x1b]9;Loopline asks you something\x07" in first.written
+    first.press(CTRL_D)
+    assert first.end() == 0
+
+    again = opened("-r")
+    again.until("Go on with a session")
+    again.until("please do it")
+    again.press("do it")
+    again.until(lambda text: "1 turn" in text)
+    again.press(ENTER)
+    again.until(lambda text: "✓ done" in text and "Go on with" not in text)
+    again.press(CTRL_G)
+    again.until("› and these words")
+    assert b"]9;" not in again.written
+    again.press(CTRL_C, CTRL_D)
+    assert again.end() == 0 and again.is_given_back
 
 
 def test_plain_lines_for_a_screen_reader(opened: Callable[..., AgentTerminal], tmp_path: Path) -> None:

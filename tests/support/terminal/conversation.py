@@ -19,16 +19,8 @@ from tests.support.system.cli import environment
 from tests.support.terminal.pty import clean_environment
 
 WAIT_S = 90.0
-ENTER, ESC, CTRL_C, CTRL_D, CTRL_Z, ALT_ENTER, END, F2 = (
-    "\r",
-    "\x1b",
-    "\x03",
-    "\x04",
-    "\x1a",
-    "\x1b\r",
-    "\x1b[F",
-    "\x1bOQ",
-)
+CTRL_C, CTRL_D, CTRL_G, CTRL_Z = "\x03", "\x04", "\x07", "\x1a"
+ENTER, ESC, ALT_ENTER, END, F2, FOCUS_LOST = "\r", "\x1b", "\x1b\r", "\x1b[F", "\x1bOQ", "\x1b[O"
 
 
 class AgentTerminal:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual import events
 
 from agent_core.turns.events import ApprovalEnded, QuestionAsked, QuestionEnded, TurnEvent
@@ -166,6 +167,18 @@ async def test_ctrl_c_clears_and_twice_quits(tmp_path: Path) -> None:
         assert app.conversation.composer.text == "" and not app._leaving
         await pilot.press("ctrl+c", "ctrl+c")
         assert app._leaving
+
+
+async def test_escape_twice_writes_the_last_message_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.agent.screen.TWICE_S", 60.0)
+    app = PageApp(tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press(*"first", "enter", *"last", "enter", "escape")
+        assert app.conversation.composer.text == ""
+        await pilot.press("escape")
+        assert app.conversation.composer.text == "last" and [text for text, *_ in app.said] == ["first", "last"]
+        await pilot.press("escape", "escape")
+        assert app.conversation.composer.text == "last", "what is written stays"
 
 
 async def test_the_end_stays_in_sight_unless_the_person_looks_elsewhere(tmp_path: Path) -> None:
