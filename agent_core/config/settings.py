@@ -19,6 +19,7 @@ CompactBy = Literal["auto", "service", "local"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 ReasoningSummary = Literal["auto", "off"]
 SandboxChoice = Literal["auto", "off"]
+Notify = Literal["auto", "bell", "off"]
 
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 """How hard a model thinks, weakest first."""
@@ -237,6 +238,9 @@ class Settings:
     mcp: Mapping[str, Mapping[str, Any]] = _tables(
         "mcp", "server",
         "MCP servers by name: `command` or `url`, and how their calls are approved. Needs the extra `mcp`.")
+    notify: Notify = _is("auto", Row(
+        "notify", values.choice(get_args(Notify)), "auto, bell or off",
+        "How it tells that it asks while its terminal is not in front. auto: bell and desktop notification."))
     editor_code_lens: bool = _is(False, _switch("editor.code_lens", "Editors: lenses over what a turn changed."))
     editor_ai_comments: bool = _is(False, _switch(
         "editor.ai_comments", "Editors: a comment that ends in `AI!` starts a turn, in trusted folders."))

@@ -31,6 +31,7 @@ from dashboard.widgets.clean import CLEAN
 from dashboard.widgets.palette import CYCLE, DARK, THEMES
 
 if TYPE_CHECKING:
+    from agent_core.config.settings import Notify
     from dashboard.agent.doing import Doing
     from dashboard.agent.figures import SessionFigures
     from dashboard.agent.sessions.desk import Opened, SessionDesk
@@ -62,6 +63,8 @@ class AgentApp(App[int]):
         """What ended the program that should not have happened."""
         self.stays: str | None = None
         """Id of the session that is to go on once the terminal is given back."""
+        self.notify_by: Notify = "auto"
+        """How it is told that something is asked; the settings say it."""
         self.in_front = True
         """Whether the terminal has the keyboard, as far as it tells."""
         self._typed = TypedBefore(state_dir(variables()), root)
@@ -255,9 +258,10 @@ class AgentApp(App[int]):
         """A question came: show it, and ring where the terminal is not in front."""
         if self.screen.has_class("-back"):
             self.screen.dismiss(None)
-        if not self.in_front:
+        if not self.in_front and self.notify_by != "off":
             self.bell()
-            self.notify_desktop("Loopline asks you something")
+            if self.notify_by == "auto":
+                self.notify_desktop("Loopline asks you something")
 
     def notify_desktop(self, text: str) -> None:
         """OSC 9, which terminals that know it show as a notification and others leave alone. The text is ours."""

@@ -55,6 +55,7 @@ class Doing:
         except LooplineError as error:
             app.say_wrong(error)
             return
+        app.notify_by = settings.notify
         repository = find_repository(app.root)
         app.settled = msgspec.structs.replace(
             app.settled,

@@ -15,6 +15,7 @@ from dashboard.agent.sessions.options import AgentOptions
 from dashboard.agent.talk import Talk
 
 if TYPE_CHECKING:
+    from agent_core.config.settings import Notify
     from dashboard.agent.sessions.desk import Opened
 
 
@@ -27,6 +28,7 @@ class Front(Protocol):
     talk: Talk
     conversation: ConversationScreen
     settled: Standing
+    notify_by: Notify
 
     def show(self, opened: Opened) -> None:
         """Take a session up."""

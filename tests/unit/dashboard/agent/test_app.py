@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
+from agent_core.config.settings import Notify
 from agent_core.turns.events import ApprovalEnded, QuestionAsked, QuestionEnded, TurnEvent
 from tests.support.system.waiting import eventually
 from tests.support.terminal.conversation_page import ANSWER, OF, PageApp, asked, began, deltas, story
@@ -109,6 +110,20 @@ async def test_the_model_asks_in_words(tmp_path: Path) -> None:
         app.tell(QuestionEnded(question_id="q1", answer="local", by="tui", **OF))
         await pilot.press(*"go on", "enter")
         assert app.said == [("go on", "go on", False)]
+
+
+@pytest.mark.parametrize(("how", "told"), [("auto", ["bell", "word"]), ("bell", ["bell"]), ("off", [])])
+async def test_a_question_rings_as_the_settings_say(tmp_path: Path, how: Notify, told: list[str]) -> None:
+    app, heard = PageApp(tmp_path), list[str]()
+    app.notify_by = how
+    app.bell = lambda: heard.append("bell")  # type: ignore[method-assign]
+    app.notify_desktop = lambda text: heard.append("word")  # type: ignore[method-assign]
+    async with app.run_test(size=SIZE) as pilot:
+        app.post_message(events.AppBlur())
+        await pilot.pause()
+        app.tell(began(), asked())
+        await eventually(lambda: app.conversation.question.has_focus)
+        assert heard == told
 
 
 async def test_what_does_not_fit_is_allowed_only_once_it_was_in_sight(tmp_path: Path) -> None:
