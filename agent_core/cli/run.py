@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ from agent_core.cli.table import call_table, suspect_note
 from agent_core.cli.terminal import Terminal, diff_text
 from agent_core.clock import SystemClock
 from agent_core.config.paths import state_dir
-from agent_core.errors import LooplineError, UsageError
+from agent_core.errors import FileRefused, LooplineError, UsageError
 from agent_core.hosting.manager import Move, OpenOptions, SessionManager
 from agent_core.hosting.port import SessionHost
 from agent_core.hosting.session import HostOptions
@@ -36,6 +37,7 @@ from agent_core.telemetry.screen import put, say
 from agent_core.tools.workspace.changes import Change
 from agent_core.turns.events import Notice, Observer, TurnEnded, TurnEvent
 from agent_core.turns.options import CARRY_OUT, Mode, TurnOptions
+from agent_core.untrusted_files import read
 from agent_core.variables import variables
 
 CANCEL_LIMIT_S = 10.0
@@ -179,14 +181,20 @@ def _keep(path: Path, text: str) -> None:
         raise UsageError(f"the answer can't be written to {path}: {error.strerror}") from error
 
 
+MAX_SCHEMA_BYTES = 1 << 20
+
+
 def read_schema(path: Path) -> dict[str, Any]:
-    """Raises UsageError for what is no JSON object."""
+    """Raises UsageError for what is no JSON object. Any link counts: the user named the file."""
+    real = Path(os.path.realpath(path))
     try:
-        found = msgspec.json.decode(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"no schema in {path}: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+        found = msgspec.json.decode(read(real.parent, real.name, MAX_SCHEMA_BYTES))
+    except FileRefused as refused:
+        raise UsageError(f"no schema in {path}: {refused.message}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise UsageError(f"no schema in {path}: {error}") from error
+    except RecursionError:
+        raise UsageError(f"no schema in {path}: nested too deeply") from None
     if not isinstance(found, dict):
         raise UsageError(f"no schema in {path}: a JSON Schema is an object")
     return found

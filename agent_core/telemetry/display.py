@@ -222,6 +222,16 @@ def figure_names(names: Iterable[str]) -> str:
     return ", ".join(name.removesuffix("_ms").removesuffix("_usd").replace("_", " ") for name in names)
 
 
+def shown(text: str) -> str:
+    """Foreign text of several lines for who draws it as it comes: what `clean` would leave out is spelled out, so that
+    a difference hides nothing; tabs, newlines and what joins letters stay."""
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    _, controls, _ = _patterns()
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\r\n", "\n")
+    return controls.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def visible(text: str) -> str:
     """`text` with every control character spelled out (`\\x1b`), newlines kept: for what a person is asked to allow,
     where leaving something out would hide it."""

@@ -20,7 +20,7 @@ from agent_core.clock import Clock
 from agent_core.config.paths import state_dir
 from agent_core.errors import LooplineError
 from agent_core.variables import variables
-from dashboard.agent.composing.commands import COMMANDS, command_of
+from dashboard.agent.composing.commands import COMMANDS, command_of, kind_of
 from dashboard.agent.paint.status import Standing
 from dashboard.agent.screen import ConversationScreen
 from dashboard.agent.sessions.options import AgentOptions
@@ -157,15 +157,18 @@ class AgentApp(App[int]):
 
     def sent(self, text: str, shown: str, *, queue: bool) -> None:
         self._typed.add(text if len(text) < len(shown) + 200 else shown)
+        kind = kind_of(text, shown)
         try:
-            command = command_of(text)
+            command = command_of(text) if kind == "command" else None
         except LooplineError as error:
             self.say_wrong(error)
             return
         if command is not None:
             self.run_command(*command)
-        elif text.startswith("!") and text[1:].strip():
+        elif kind == "own":
             self._when_ready(lambda doing: doing.own_command(text[1:].strip()))
+        elif kind == "folded":
+            self.note("a command runs as it stands here, so it can hold no paste that is folded")
         else:
             self.talk.say(text, shown, queue=queue)
 

@@ -9,21 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from agent_core import launch
+from agent_core.variables import holds_key
 
 
 def write_outside(text: str, environment: Mapping[str, str]) -> str | None:
     """What the person made of `text`; None: no editor is named, or it can't be started. The terminal is the editor's
-    meanwhile."""
-    words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "")
+    meanwhile, which gets no keys."""
+    try:
+        words = shlex.split(environment.get("VISUAL") or environment.get("EDITOR") or "")
+    except ValueError:  # a quote that does not end
+        return None
     if not words:
         return None
+    own = {variable: value for variable, value in environment.items() if not holds_key(variable)}
     descriptor, name = tempfile.mkstemp(prefix="loopline-message-", suffix=".md")
     path = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
         try:
-            editor = launch.popen([*words, name], environment=environment, cwd=Path.cwd(), stdin=None)
+            editor = launch.popen([*words, name], environment=own, cwd=Path.cwd(), stdin=None)
         except OSError:
             return None
         editor.wait()

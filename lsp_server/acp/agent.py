@@ -7,11 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from agent_core.errors import AuthError, ConfigError, LooplineError, UsageError
 from agent_core.runtime.endpoint import EMBEDDED_MODEL
 from agent_core.runtime.models import list_models
+from agent_core.telemetry.display import one_line, shown
 from lsp_server.acp.desk import Desk
 from lsp_server.acp.greeting import KEY, Abilities, abilities_of, welcome
 from lsp_server.acp.lines import Json
@@ -20,6 +19,7 @@ from lsp_server.acp.prompts import task_of
 from lsp_server.acp.replay import replayed
 from lsp_server.acp.sdk import MODELS, Model, Peer, RequestError, parse, schema
 from lsp_server.acp.session import AcpSession, Prompted, Terms
+from lsp_server.acp.tool_calls import plain
 from lsp_server.process import Process
 from lsp_server.transcript import page
 
@@ -71,7 +71,7 @@ class Agent:
         first = method == "initialize" and not is_notification
         handler = self._handlers.get(method)
         if not first and (handler is None or is_notification != (method == "session/cancel")):
-            raise RequestError.method_not_found(method[:200])
+            raise RequestError.method_not_found(shown(method[:200]))
         if not self._known and not first:
             raise RequestError(-32600, "initialize comes first")
         try:
@@ -133,7 +133,7 @@ class Agent:
                 {
                     "sessionId": view.session_id,
                     "cwd": next(iter(view.roots), "/"),
-                    "title": view.title,
+                    "title": one_line(view.title),
                     "updatedAt": view.created,
                     **({"additionalDirectories": list(view.roots[1:])} if view.roots[1:] else {}),
                 }
@@ -174,7 +174,7 @@ class Agent:
 
 def answered(prompted: Prompted) -> Json:
     """Raises RequestError for a turn that failed."""
-    ended, figures = prompted.ended, [msgspec.to_builtins(call) for call in prompted.figures]
+    ended, figures = prompted.ended, list(map(plain, prompted.figures))
     if ended is None:
         return {"stopReason": "end_turn" if prompted.done else "cancelled"}
     facts = {"turnId": ended.turn_id, "status": ended.status, "durationMs": round(ended.duration_ms, 1)}
@@ -186,7 +186,8 @@ def answered(prompted: Prompted) -> Json:
     if ended.error_code is not None and ended.error_code in _STOPS:
         return {"stopReason": _STOPS[ended.error_code], "_meta": meta}
     code = -32000 if ended.error_code == "auth_refused" else -32603
-    raise RequestError(code, ended.text or "the turn failed", {"code": ended.error_code, **facts, "calls": figures})
+    words = shown(ended.text) or "the turn failed"
+    raise RequestError(code, words, {"code": shown(ended.error_code or "") or None, **facts, "calls": figures})
 
 
 def refusal(error: LooplineError) -> RequestError:
@@ -196,8 +197,8 @@ def refusal(error: LooplineError) -> RequestError:
         number = -32000
     elif isinstance(error, ConfigError) or error.code in _CALLERS:
         number = -32602
-    facts = {"code": error.code, **({"hint": error.hint} if error.hint else {})}
-    return RequestError(number, error.message, facts)
+    facts = {"code": error.code, **({"hint": shown(error.hint)} if error.hint else {})}
+    return RequestError(number, shown(error.message), facts)
 
 
 def _terms(asked: Model) -> Terms:

@@ -12,6 +12,7 @@ import msgspec
 
 from agent_core.config.settings import Approve, Effort
 from agent_core.errors import UsageError
+from agent_core.telemetry.display import one_line
 from agent_core.turns.options import TurnOptions
 from lsp_server.acp.lines import Json
 from lsp_server.settings import stricter_approve
@@ -108,7 +109,8 @@ def _select(name: str, title: str, category: str, value: str, offered: Sequence[
         "category": category,
         "currentValue": value,
         "options": [
-            {"value": each, "name": words, **({"description": more} if more else {})} for each, words, more in offered
+            {"value": each, "name": one_line(words), **({"description": more} if more else {})}
+            for each, words, more in offered
         ],
     }
 

@@ -153,7 +153,7 @@ async def _models(endpoint: Endpoint, present: str) -> tuple[str, ...]:
     if endpoint.base_url is not None:
         with contextlib.suppress(LooplineError):
             entries = await list_models(endpoint.base_url, endpoint.api_key, timeout_s=LOOK_S)
-            found = [entry.id for entry in entries]
+            found = [entry.id for entry in entries if entry.id.isprintable()]
     return tuple(dict.fromkeys(each for each in (present, *found) if each))[:MAX_MODELS]
 
 

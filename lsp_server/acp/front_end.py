@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_core.hosting.port import FrontEndGone
-from agent_core.telemetry.display import one_line, visible
+from agent_core.telemetry.display import one_line, shown, visible
 from agent_core.tools.editor.diagnostics import Diagnostic
 from agent_core.turns.approval import Approval, Decision
 from agent_core.turns.question import Question
@@ -82,7 +82,7 @@ def offered(approval: Approval) -> list[Decision]:
 
 def permission(approval: Approval) -> Json:
     """What is asked: a short title, and all of it below."""
-    whole = visible(approval.subject)
+    whole, rule = visible(approval.subject), shown(approval.rule)
     return {
         "sessionId": approval.session_id,
         "toolCall": {
@@ -90,12 +90,12 @@ def permission(approval: Approval) -> Json:
             "title": calls.titled(approval.name, approval.subject),
             "kind": calls.kind_of(approval.name),
             "status": "pending",
-            "content": [{"type": "content", "content": {"type": "text", "text": _words(whole, approval.rule)}}],
+            "content": [{"type": "content", "content": {"type": "text", "text": _words(whole, rule)}}],
         },
         "options": [
             {"optionId": each, "name": _OPTIONS[each][0], "kind": _OPTIONS[each][1]} for each in offered(approval)
         ],
-        "_meta": {"loopline": {"approvalId": approval.approval_id, "rule": approval.rule}},
+        "_meta": {"loopline": {"approvalId": approval.approval_id, "rule": rule}},
     }
 
 
@@ -107,7 +107,7 @@ def form_of(question: Question) -> Json:
     """A question as a form with one field; with options a second one takes any other words."""
     if question.options:
         fields: Json = {
-            ANSWER: {"type": "string", "title": "Answer", "enum": list(question.options)},
+            ANSWER: {"type": "string", "title": "Answer", "enum": list(dict.fromkeys(map(one_line, question.options)))},
             OTHER: {"type": "string", "title": "Or in your own words"},
         }
         required: list[str] = []
@@ -137,7 +137,7 @@ def enumerated(question: Question) -> list[tuple[str, str]]:
 
 def choice_of(question: Question) -> Json:
     """A question with options, in the words of a permission."""
-    shown = [
+    choices = [
         {"optionId": number, "name": one_line(option, 200), "kind": "allow_once"}
         for number, option in enumerated(question)
     ]
@@ -151,6 +151,6 @@ def choice_of(question: Question) -> Json:
             "status": "pending",
             "content": [{"type": "content", "content": text}],
         },
-        "options": [*shown, {"optionId": NO_ANSWER, "name": "No answer", "kind": "reject_once"}],
+        "options": [*choices, {"optionId": NO_ANSWER, "name": "No answer", "kind": "reject_once"}],
         "_meta": {"loopline": {"questionId": question.question_id}},
     }

@@ -9,8 +9,7 @@ from typing import Any
 
 import msgspec
 
-from agent_core.telemetry.display import one_line
-from agent_core.text import sound
+from agent_core.telemetry.display import one_line, shown
 from lsp_server.acp.lines import Json
 
 MAX_TITLE, MAX_TEXT, MAX_DIFFS = 200, 20_000, 200
@@ -40,11 +39,25 @@ def kind_of(name: str) -> str:
 
 
 def arguments_of(text: str) -> Any:
-    """As JSON where they are that."""
+    """As JSON where they are that, with whatever a client would obey spelled out."""
     try:
-        return json.loads(text)
+        return _shown(json.loads(text))
     except (ValueError, RecursionError):
-        return text[:MAX_TEXT]
+        return shown(text[:MAX_TEXT])
+
+
+def plain(figures: msgspec.Struct) -> Json:
+    """Figures of a call; what a service says in them (its model's name, a reason) as other texts."""
+    found: Json = _shown(msgspec.to_builtins(figures))
+    return found
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, dict):
+        return {shown(key): _shown(each) for key, each in value.items()}
+    return [_shown(each) for each in value] if isinstance(value, list) else value
 
 
 def title_of(name: str, arguments: Any) -> str:
@@ -54,15 +67,15 @@ def title_of(name: str, arguments: Any) -> str:
 
 
 def titled(name: str, about: str) -> str:
-    """On one line, control characters spelled out."""
-    return one_line(sound(f"{name}: {about}" if about else name))[:MAX_TITLE]
+    """On one line and cleaned; what is asked for is spelled out beside it (`front_end.permission`)."""
+    return one_line(f"{name}: {about}" if about else name)[:MAX_TITLE]
 
 
 def places_of(arguments: Any, placed: Placed) -> list[Json]:
     """Where a client may look along, as far as the arguments say."""
     if not isinstance(arguments, dict) or not isinstance(arguments.get("path"), str):
         return []
-    place: Json = {"path": placed(arguments["path"])}
+    place: Json = {"path": shown(placed(arguments["path"]))}
     line = arguments.get("start", arguments.get("line"))
     if isinstance(line, int) and not isinstance(line, bool) and line > 0:
         place["line"] = line
@@ -70,10 +83,10 @@ def places_of(arguments: Any, placed: Placed) -> list[Json]:
 
 
 def text_content(text: str) -> Json:
-    shown = sound(text)
-    if len(shown) > MAX_TEXT:
-        shown = f"{shown[:MAX_TEXT]}\n[{len(shown) - MAX_TEXT:,} more characters]"
-    return {"type": "content", "content": {"type": "text", "text": shown}}
+    words = shown(text)
+    if len(words) > MAX_TEXT:
+        words = f"{words[:MAX_TEXT]}\n[{len(words) - MAX_TEXT:,} more characters]"
+    return {"type": "content", "content": {"type": "text", "text": words}}
 
 
 def diff_content(diff: str, placed: Placed) -> tuple[list[Json], list[Json]]:
@@ -83,9 +96,9 @@ def diff_content(diff: str, placed: Placed) -> tuple[list[Json], list[Json]]:
     for hunk in hunks(diff):
         if len(contents) == MAX_DIFFS:
             break
-        path = placed(hunk.path)
-        content: Json = {"type": "diff", "path": path, "newText": hunk.new}
-        contents.append(content if hunk.old is None else {**content, "oldText": hunk.old})
+        path = shown(placed(hunk.path))
+        content: Json = {"type": "diff", "path": path, "newText": shown(hunk.new)}
+        contents.append(content if hunk.old is None else {**content, "oldText": shown(hunk.old)})
         places.append({"path": path, "line": hunk.line})
     return contents, places
 

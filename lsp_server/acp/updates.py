@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
-from agent_core.text import sound
+from agent_core.telemetry.display import shown
 from agent_core.turns.events import (
     ApprovalAsked,
     ContextSize,
@@ -97,7 +95,7 @@ class Updates:
 
     def figures(self, call: Call) -> Json:
         """Numbers of a call. No update of the protocol is for them, so they ride on one that may be empty."""
-        return {"sessionUpdate": "session_info_update", "_meta": {"loopline": {"call": msgspec.to_builtins(call)}}}
+        return {"sessionUpdate": "session_info_update", "_meta": {"loopline": {"call": calls.plain(call)}}}
 
     def _once(self, call: str, begun: Json) -> list[Json]:
         if call in self._told:
@@ -121,11 +119,11 @@ class Updates:
         self._lines.pop(event.tool_call_id, None)
         self._told.discard(event.tool_call_id)
         differences, places = calls.diff_content(event.diff, self._placed)
-        places = places or [{"path": self._placed(path)} for path in event.files_changed]
+        places = places or [{"path": shown(self._placed(path))} for path in event.files_changed]
         content = list(differences)
         if text := "" if differences else event.output or event.summary:
             content.append(calls.text_content(text))
-        figures = {"status": event.status, "summary": event.summary, "durationMs": round(event.duration_ms, 1)}
+        figures = {"status": event.status, "summary": shown(event.summary), "durationMs": round(event.duration_ms, 1)}
         ended = _progress(event.tool_call_id, status="completed" if event.status == "ok" else "failed", content=content)
         if places:
             ended["locations"] = places
@@ -148,16 +146,16 @@ def undone(event: TurnUndone) -> str:
 
 
 def message(text: str, role: str = "agent") -> Json:
-    return {"sessionUpdate": f"{role}_message_chunk", "content": {"type": "text", "text": sound(text)}}
+    return {"sessionUpdate": f"{role}_message_chunk", "content": {"type": "text", "text": shown(text)}}
 
 
 def thought(text: str) -> Json:
-    return {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": sound(text)}}
+    return {"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": shown(text)}}
 
 
 def plan(steps: Sequence[Step]) -> Json:
     entries = [
-        {"content": sound(step.text), "priority": "medium", "status": _STEPS.get(step.status, "pending")}
+        {"content": shown(step.text), "priority": "medium", "status": _STEPS.get(step.status, "pending")}
         for step in steps
     ]
     return {"sessionUpdate": "plan", "entries": entries}

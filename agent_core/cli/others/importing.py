@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
@@ -22,10 +23,12 @@ from agent_core.errors import UsageError
 from agent_core.telemetry.events import SCHEMA_VERSION, CallReported, Event
 from agent_core.telemetry.journal.sink import JournalSink
 from agent_core.telemetry.screen import say
+from agent_core.untrusted_files import FILE, kind_of
 from agent_core.variables import variables
 
-MAX_LINE_BYTES = 32 << 20
-"""A longer line holds a text that is not read anyway; it is passed over."""
+MAX_LINE_BYTES = 8 << 20
+"""A longer line holds a text that is not read anyway; it is passed over. As JSON a line of empty parts takes thirty
+times as much."""
 PER_LINE = 4
 """Sequences that a line may use."""
 FLUSH_EVENTS = 2_000
@@ -57,7 +60,12 @@ def import_logs(agent: str, path: Path | None) -> None:
         raise UsageError(f"no logs of {agent} {'in ' + str(path) if path else 'on this machine'}")
     done = Imported()
     for file in files:
-        import_log(agent, file, state_dir(env), done)
+        try:
+            import_log(agent, file, state_dir(env), done)
+        except UsageError as error:
+            if len(files) == 1:
+                raise
+            say(f"passed over: {error.message}")
     for place in done.aside[:SHOWN]:
         say(f"damaged, set aside: {place}")
     more = f", {len(done.aside)} damaged lines set aside" if done.aside else ""
@@ -74,9 +82,23 @@ def find_logs(agent: str, path: Path | None, env: Mapping[str, str]) -> list[Pat
     return sorted({*path.glob(pattern), *path.glob("*.jsonl")})
 
 
+def open_log(file: Path) -> BinaryIO:
+    """A log to be read. Any link counts, for the folder is the user's; a pipe or device that somebody put there is
+    refused. Raises UsageError, OSError."""
+    real = Path(os.path.realpath(file))
+    handle = os.open(real, FILE)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise UsageError(f"{file}: {kind_of(os.fstat(handle).st_mode)}, no log")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
 def import_log(agent: str, file: Path, states: Path, done: Imported) -> None:
     """Read what is new of one log; what was read is noted once its events are durable."""
-    source = f"import-{agent}-{hashlib.blake2b(os.fsencode(file.resolve()), digest_size=6).hexdigest()}"
+    source = f"import-{agent}-{hashlib.blake2b(os.fsencode(os.path.realpath(file)), digest_size=6).hexdigest()}"
     note = states / "imports" / f"{source}.json"
     seen = _noted(note, file)
     sink, calls = JournalSink(states, source), set[str]()
@@ -106,7 +128,7 @@ def _events(reader: Reader, file: Path, seen: Seen, source: str, aside: list[str
     """New events. Lines that were read before are read for their context only."""
     known, number, at = seen.lines, 0, 0
     try:
-        with file.open("rb") as log:
+        with open_log(file) as log:
             while line := log.readline(MAX_LINE_BYTES):
                 if not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
                     break  # still being written

@@ -7,13 +7,14 @@ is damaged, or of a shape that is not known, is said so by `BadLine` or gives no
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from agent_core.telemetry import events as ev
-from agent_core.telemetry.source import SOURCE_PATTERN
 
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 At = tuple[int, ev.Event]
 """(nanoseconds since the Unix epoch, an event without stamps)."""
 
@@ -246,7 +247,7 @@ def _at(told: Mapping[str, Any]) -> int:
 
 
 def _id(value: object) -> str:
-    return value if isinstance(value, str) and len(value) <= 128 and SOURCE_PATTERN.match(value[:64]) else ""
+    return value if isinstance(value, str) and _ID.match(value) else ""
 
 
 def _label(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -41,6 +41,14 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("help", "", "keys and commands"),
     SlashCommand("quit", "", "leave"),
 )
+
+
+def kind_of(text: str, shown: str) -> Literal["command", "own", "folded", "message"]:
+    """What a message may be by what stood in the composer: what a folded paste holds is said and never done. `own` is a
+    command of the person's own, `folded` one with a paste that was not in sight."""
+    if shown.startswith("!") and shown[1:].strip():
+        return "own" if text == shown else "folded"
+    return "command" if shown.startswith("/") else "message"
 
 
 def command_of(text: str) -> tuple[SlashCommand, str] | None:

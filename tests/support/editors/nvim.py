@@ -41,7 +41,9 @@ server:listen(8, function()
       return peer:close()
     end
     rest = rest .. data
-    for line in rest:gmatch("([^\n]*)\n") do
+    while rest:find("\n", 1, true) do
+      local line
+      line, rest = rest:match("^([^\n]*)\n(.*)$")
       vim.schedule(function()
         local asked = vim.json.decode(line)
         local chunk, problem = loadstring(asked.code)
@@ -53,7 +55,6 @@ server:listen(8, function()
         peer:write((said and answer or vim.json.encode({ ok = false, result = answer })) .. "\n")
       end)
     end
-    rest = rest:match("([^\n]*)$")
   end)
 end)
 """

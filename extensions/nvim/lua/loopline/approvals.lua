@@ -14,17 +14,33 @@ local MAX_SHOWN = 800
 local asking
 ---@type table<string, boolean> which were announced, and which are answered or put off: not to be asked again
 local told, settled = {}, {}
+---@type table<string, boolean> long ones that were shown whole
+local seen = {}
 
 ---@class loopline.Choice
 ---@field words string
 ---@field decision? "allow"|"always"|"deny" nil: later
+---@field whole? boolean Shows all of it first.
 
+---@param approval loopline.Approval
+---@return boolean
+local function is_long(approval)
+  return #text.visible(approval.subject) > MAX_SHOWN
+end
+
+---What may be answered: what the question has to shorten can be allowed only once it was shown whole.
 ---@param approval loopline.Approval
 ---@return loopline.Choice[]
 function M.choices(approval)
-  local found = { { words = "Allow", decision = "allow" } }
-  if approval.always ~= false then
-    found[#found + 1] = { words = "Always allow", decision = "always" }
+  local found = {}
+  if is_long(approval) then
+    found[1] = { words = "Show all of it", whole = true }
+  end
+  if not is_long(approval) or seen[approval.approvalId] then
+    found[#found + 1] = { words = "Allow", decision = "allow" }
+    if approval.always ~= false then
+      found[#found + 1] = { words = "Always allow", decision = "always" }
+    end
   end
   vim.list_extend(found, { { words = "Deny", decision = "deny" }, { words = "Decide later" } })
   return found
@@ -65,6 +81,19 @@ function M.answer(link, id, decision)
   end)
 end
 
+---All of what is asked, in a window of its own.
+---@param approval loopline.Approval
+local function show_whole(approval)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].buftype, vim.bo[buf].swapfile, vim.bo[buf].modeline = "nofile", false, false
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text.visible(approval.subject), "\n", { plain = true }))
+  vim.bo[buf].modifiable, vim.bo[buf].bufhidden = false, "wipe"
+  local win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = 15 })
+  vim.wo[win][0].wrap = true
+  seen[approval.approvalId], settled[approval.approvalId] = true, true
+  client.notify("this is all of it; `:Loopline approve` answers it")
+end
+
 ---Ask about one now. Dismissing the question denies it.
 ---@param link loopline.Link
 ---@param approval loopline.Approval
@@ -82,6 +111,8 @@ function M.ask(link, approval)
     end
     if not open(link, approval.approvalId) then
       client.notify("that was answered elsewhere, or is void")
+    elseif choice and choice.whole then
+      show_whole(approval)
     elseif choice and not choice.decision then
       settled[approval.approvalId] = true
     else

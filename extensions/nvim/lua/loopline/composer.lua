@@ -54,7 +54,7 @@ end
 ---@param place? loopline.Ask What it is about; of a buffer that is closed before it is sent it is dropped.
 function M.open(link, place)
   if place and place.textDocument then
-    local about = vim.fn.bufnr(vim.uri_to_fname(place.textDocument.uri))
+    local about = require("loopline.buffers").of(vim.uri_to_fname(place.textDocument.uri))
     places[link.root] = about ~= -1 and { place = place, buf = about } or nil
   end
   local buf = buffer_of(link)

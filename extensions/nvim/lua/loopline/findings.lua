@@ -68,7 +68,7 @@ function M.tell_code_actions(lsp_client)
   local request = lsp_client.request
   lsp_client.request = function(self, method, params, handler, bufnr)
     if method == "textDocument/codeAction" and params and params.range then
-      local buf = vim.fn.bufnr(vim.uri_to_fname(params.textDocument.uri))
+      local buf = require("loopline.buffers").of(vim.uri_to_fname(params.textDocument.uri))
       local first, last = params.range.start.line, params.range["end"].line
       local others = buf ~= -1
           and of_others(lsp_client, buf, function(one)

@@ -175,7 +175,7 @@ end
 ---@param change loopline.Change
 ---@return string? problem
 local function revert_whole(path, change)
-  local bufnr = vim.fn.bufnr(path)
+  local bufnr = require("loopline.buffers").of(path)
   if bufnr ~= -1 and vim.bo[bufnr].modified then
     return "it has unsaved changes"
   end

@@ -46,7 +46,7 @@ end
 function M.save_all(uris)
   local all = true
   for _, uri in ipairs(uris) do
-    local bufnr = vim.fn.bufnr(vim.uri_to_fname(uri))
+    local bufnr = require("loopline.buffers").of(vim.uri_to_fname(uri))
     if bufnr == -1 or not vim.api.nvim_buf_is_loaded(bufnr) then
       all = false
     elseif vim.bo[bufnr].modified then
@@ -67,7 +67,7 @@ end
 function M.refresh(root, paths)
   for _, path in ipairs(paths) do
     local whole = path:sub(1, 1) == "/" and path or vim.fs.joinpath(root, path)
-    local bufnr = vim.fn.bufnr(whole)
+    local bufnr = require("loopline.buffers").of(whole)
     if bufnr ~= -1 and vim.api.nvim_buf_is_loaded(bufnr) and not vim.bo[bufnr].modified and vim.o.autoread then
       pcall(vim.cmd.checktime, bufnr)
     end

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from agent_core.cli.others.importing import Imported, find_logs, import_log, import_logs
+from agent_core.cli.others.logs import Claude
 from agent_core.errors import UsageError
 from agent_core.telemetry.codec import encode_event
 from agent_core.telemetry.events import CallReported, Event
@@ -137,3 +139,28 @@ def test_what_can_not_be_is_said(tmp_path: Path) -> None:
         import_logs("cursor", tmp_path)
     with pytest.raises(UsageError, match="no logs"):
         import_logs("claude", tmp_path)
+
+
+def test_a_log_that_is_none_is_passed_over_and_costs_no_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    os.mkfifo(folder / "a.jsonl")
+    (folder / "b.jsonl").symlink_to("/dev/zero")
+    (folder / "c.jsonl").symlink_to("c.jsonl")
+    (folder / "d.jsonl").mkdir()
+    (folder / "e.jsonl").write_text("[" * 100_000 + "\n" + '{"type": ' * 50_000 + "\n" + "9" * 100_000 + "\n")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    import_logs("claude", folder)
+    said = capsys.readouterr()
+    assert "a named pipe, no log" in said.err and "a device, no log" in said.err
+    assert said.err.count("passed over") == 4 and "0 calls of claude are new, of 1 logs, 3 damaged lines" in said.out
+
+
+@pytest.mark.parametrize("odd", ["a" * 64 + "\x1b]0;x\x07", "a\n", "a" * 129, "../../x", "a b"])
+def test_ids_of_logs_hold_nothing_else(odd: str) -> None:
+    line = {"type": "assistant", "sessionId": odd, "timestamp": "2026-12-01T00:00:00Z",
+            "message": {"id": odd, "usage": {"input_tokens": 1}}}  # fmt: skip
+    events = [event for _, event in Claude().line(line)]
+    assert not [event for event in events if event.session or event.call]

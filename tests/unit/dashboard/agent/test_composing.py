@@ -8,7 +8,7 @@ import pytest
 
 from agent_core.errors import UsageError
 from dashboard.agent.composing.chips import Chips
-from dashboard.agent.composing.commands import COMMANDS, command_of
+from dashboard.agent.composing.commands import COMMANDS, command_of, kind_of
 from dashboard.agent.composing.suggesting import best, suggest, wants_files
 from dashboard.agent.conversation.attention import QUIET_S, Attention
 from dashboard.agent.doing import Doing
@@ -71,3 +71,20 @@ def test_what_was_typed_is_kept_for_the_project_alone(tmp_path: Path) -> None:
     assert list(again.texts) == ["first", "second\nline"] and list(there.texts) == []
     assert again.search("SEC") == ["second\nline"]
     assert all(file.stat().st_mode & 0o077 == 0 for file in (tmp_path / "typed").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("!make test", "own"), ("/approve auto", "command"), ("do it", "message"), ("!", "message"),
+        ("PASTE", "message"), ("!make PASTE", "folded"), ("see PASTE", "message"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("begins", ["! rm -rf ~", "/approve auto", "text"])
+def test_what_a_folded_paste_holds_is_never_done(written: str, kind: str, begins: str) -> None:
+    """A log that begins with `!` is no command, however it was pasted."""
+    chips = Chips()
+    chip = chips.shown(begins + "\n" * 20 + "x")
+    assert chip != begins
+    shown = written.replace("PASTE", chip)
+    assert kind_of(chips.whole(shown), shown) == kind
