@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from agent_core.cli import plugins
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per line on stdout.")]
 
 auth_app = typer.Typer(help="Keys of providers: the system's keyring, else a private file.", no_args_is_help=True)
@@ -134,6 +136,11 @@ def hub_leave() -> None:
     from agent_core.cli.telemetry import leave_hub
 
     leave_hub()
+
+
+plugins.register_part(
+    hub_app, "move", "Copy all that a stopped hub keeps in its folder into a PostgreSQL database.", of="web"
+)
 
 
 @hub_app.command("setup")

@@ -30,9 +30,14 @@ def register(app: typer.Typer) -> None:
         app.command(name, help=text, context_settings=_RAW, add_help_option=False)(_runner(name))
 
 
-def _runner(name: str) -> Callable[[typer.Context], None]:
+def register_part(app: typer.Typer, name: str, text: str, *, of: str) -> None:
+    """Add, under the same name, a command below the command `of` of another package."""
+    app.command(name, help=text, context_settings=_RAW, add_help_option=False)(_runner(of, name))
+
+
+def _runner(name: str, *first: str) -> Callable[[typer.Context], None]:
     def command(context: typer.Context) -> None:
-        _load(name)(list(context.args))
+        _load(name)([*first, *context.args])
 
     return command
 

@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> None:
     for name, function in (("add", token_add), ("list", token_list), ("revoke", token_revoke)):
         tokens.command(name)(function)
     app.add_typer(tokens, name="token")
+    app.command("move")(move)
     app(arguments, prog_name="loopline web")
 
 
@@ -82,3 +83,13 @@ def token_revoke(name: Annotated[str, typer.Argument(metavar="NAME")], store: St
     from dashboard.web import command
 
     sys.exit(command.token_revoke(name, store=store))
+
+
+def move(
+    to: Annotated[str, typer.Argument(metavar="URL", help="postgresql://user:password@host:port/name")],
+    store: Annotated[str | None, typer.Option("--from", metavar="FOLDER", help="The hub's folder.")] = None,
+) -> None:
+    """Copy all that a stopped hub keeps in its folder into a PostgreSQL database."""
+    from dashboard.web import command
+
+    sys.exit(command.move_store(store, to))

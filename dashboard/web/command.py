@@ -10,11 +10,12 @@ from pathlib import Path
 from agent_core import __version__, launch
 from agent_core.clock import SystemClock
 from agent_core.config.paths import state_dir
+from agent_core.errors import UsageError
 from agent_core.telemetry.log_lines import handler_to_stderr
 from agent_core.telemetry.screen import put, say
 from agent_core.variables import variables
 from dashboard.hub.people import auth
-from dashboard.hub.store.opening import open_people
+from dashboard.hub.store.opening import is_postgres_address, missing_driver, open_people, store_folder
 from dashboard.hub.store.port import People
 from dashboard.state import format as fmt
 from dashboard.web.launch import Running, WebOptions, serve_until_signal
@@ -88,6 +89,22 @@ def token_revoke(name: str, *, store: str | None = None) -> int:
         auth.revoke_token(people, SystemClock(), name)
     finally:
         people.close()
+    return 0
+
+
+def move_store(store: str | None, to: str) -> int:
+    """Copy a folder's rows into a database; says each day on stderr, and what was moved on stdout.
+
+    Raises as `store.moving.move`; `UsageError` for an address of no database.
+    """
+    if not is_postgres_address(to):
+        raise UsageError("loopline hub move: expected postgresql://user:password@host:port/name")
+    try:
+        from dashboard.hub.store.moving import move
+    except ImportError as error:
+        raise missing_driver(error) from None
+    moved = move(store_folder(store, state_dir(variables())), to, say)
+    put(f"{moved.events} events, {moved.turns} turns, {moved.findings} troubles, {moved.others} other rows")
     return 0
 
 

@@ -14,23 +14,23 @@ from dashboard.hub.store.sqlite_store import SqliteStore
 def open_people(url: str | None, state_dir: Path) -> People:
     """Raises `ConfigError` for an address of neither kind, `StateError` and `StoreError` for a store that can't be
     used; of a database also `AuthError` and `ServiceUnreachable`."""
-    if not _is_postgres(url):
+    if not is_postgres_address(url):
         return SqlitePeople(store_folder(url, state_dir))
     try:
         from dashboard.hub.store.postgres.people import PostgresPeople
     except ImportError as error:
-        raise _missing(error) from None
+        raise missing_driver(error) from None
     return PostgresPeople(url or "")
 
 
 def open_store(url: str | None, state_dir: Path) -> Store:
     """Raises as `open_people`."""
-    if not _is_postgres(url):
+    if not is_postgres_address(url):
         return SqliteStore(store_folder(url, state_dir))
     try:
         from dashboard.hub.store.postgres.store import PostgresStore
     except ImportError as error:
-        raise _missing(error) from None
+        raise missing_driver(error) from None
     return PostgresStore(url or "")
 
 
@@ -50,10 +50,10 @@ def store_folder(url: str | None, state_dir: Path) -> Path:
     return Path(url)
 
 
-def _is_postgres(url: str | None) -> bool:
+def is_postgres_address(url: str | None) -> bool:
     return url is not None and url.startswith(("postgresql://", "postgres://"))
 
 
-def _missing(error: ImportError) -> ConfigError:
+def missing_driver(error: ImportError) -> ConfigError:
     hint = "pip install 'loopline[postgres]'"
     return ConfigError("--store", "", "the driver of PostgreSQL", got=f"no module {error.name}", hint=hint)

@@ -22,9 +22,11 @@ from dashboard.hub.ingest.ndjson import Batch
 from dashboard.hub.people.auth import add_token, revoke_token
 from dashboard.hub.settings import HubSettings
 from dashboard.hub.sharing import Sharing
+from dashboard.hub.store.cell_codec import encode_cell
 from dashboard.hub.store.opening import open_people, open_store
-from dashboard.hub.store.port import Shared
-from dashboard.hub.store.records import Cell
+from dashboard.hub.store.port import Shared, Store
+from dashboard.hub.store.records import LEVELS, Cell, FindingQuery, TurnQuery
+from dashboard.web import command
 from tests.support.hub.stores import agent_scene, batch_of, ndjson, work
 from tests.support.system.postgres import PostgresServer, running_postgres
 from tests.support.system.waiting import WAIT_S
@@ -234,6 +236,53 @@ async def test_each_hub_shows_what_the_other_took(
         finally:
             for each in sharings:
                 await each.stop()
+
+
+async def test_a_folder_moves_into_a_database_whole_and_the_hub_goes_on(
+    postgres: PostgresServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, url = tmp_path / "hub", postgres.database()
+    scene = agent_scene()
+    work(scene)
+    work(scene, status="failed")
+    people = open_people(str(folder), tmp_path)
+    token = add_token(people, SystemClock(), "ann", "viewer", "blue")
+    people.put_value("settings", b'{"raw_days":9}')
+    people.close()
+    async with hub_on(str(folder), tmp_path) as hub:
+        await hub.accept("blue", "ann", batch_of(scene.events))
+        before = whole(hub.store)
+    assert command.move_store(str(folder), url) == 0
+    assert f"{len(scene.events)} events" in capsys.readouterr().out
+    async with hub_on(url, tmp_path) as hub:
+        assert whole(hub.store) == before
+        assert_recount(hub, scene.events)
+        sent = len(scene.events)
+        work(scene)
+        await hub.accept("blue", "ann", batch_of(scene.events[sent - 3 :]))
+        assert hub.writing.moves == {}
+        assert_recount(hub, scene.events)
+    async with running_site(tmp_path, store=url) as site, site.client(token) as viewer:
+        assert site.parts.hub.settings.raw_days == 9
+        assert (await viewer.get("/api/turns")).status_code == 200
+    with pytest.raises(StateError):
+        command.move_store(str(folder), url)
+    with pytest.raises(StateError):
+        command.move_store(str(tmp_path / "nowhere"), postgres.database())
+
+
+def whole(store: Store) -> tuple[object, ...]:
+    """All that can be asked of a store."""
+    turns = store.turns(TurnQuery(team=None, since_us=0, until_us=1 << 60))
+    findings = store.findings(FindingQuery(team=None, since_us=0, until_us=1 << 60))
+    cells = [
+        (level, bucket, dims, encode_cell(cell))
+        for level in LEVELS
+        for bucket, dims, cell in store.cells(level, 0, ALL, None)
+    ]
+    sources = sorted(store.sources(), key=lambda record: record.source)
+    owners = store.owners("blue", [turn.turn for turn in turns])
+    return list(store.events_between(0, 1 << 60, None)), turns, findings, sorted(cells), sources, owners, store.days()
 
 
 def shared(hub: Hub) -> Shared:

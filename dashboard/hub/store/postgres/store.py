@@ -292,6 +292,12 @@ class PostgresStore:
         with self._one_writer:
             self._db.close()
 
+    def fill(self, put: Callable[[Connection], None]) -> None:
+        """Put rows into the tables in one transaction, while nobody writes."""
+        with self._one_writer, store_errors(), self._db.changing() as db:
+            db.execute("SELECT pg_advisory_xact_lock(%s)", (WRITING,))
+            put(db)
+
     # What hubs tell each other
 
     def tell(self, message: str) -> None:
