@@ -22,6 +22,7 @@ from agent_core.telemetry.hub.privacy import strip_content
 from agent_core.telemetry.rollup.axis import parse_time_ns
 from agent_core.telemetry.rollup.suspect import REPORTED
 from agent_core.telemetry.source import SOURCE_PATTERN
+from agent_core.text import sound_json
 
 MAX_BODY_BYTES = 8 << 20
 """As sent."""
@@ -135,6 +136,7 @@ def check_steps(batch: Batch, known: int, after: int | None) -> None:
 def _read(line: bytes, number: int) -> tuple[_Head, Event | None]:
     if len(line) > MAX_LINE_BYTES:
         raise _too_large(f"line {number}: longer than {MAX_LINE_BYTES} bytes")
+    line = sound_json(line)
     try:
         head = _head.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -132,6 +132,17 @@ async def test_what_is_left_out_is_told_as_a_partial_success(site: Site) -> None
     assert (await usage(site))[""][0] == 1
 
 
+@pytest.mark.parametrize("half", ["\\ud83d", "a\\udce9.txt", "\\ude00\\ud83d"])
+async def test_half_a_character_costs_itself_and_not_the_batch(site: Site, half: str) -> None:
+    body = traces([span(1, 1, 9, 0, 5, gen_ai__operation__name="chat", gen_ai__request__model="HALF m")])
+    content = json.dumps(body).replace("HALF", half).encode()
+    async with site.client(site.ingest_token) as client:
+        answer = await client.post("/v1/traces", content=content, headers={"content-type": JSON})
+        assert (answer.status_code, answer.text) == (200, "{}")
+    (row,) = (await usage(site)).values()
+    assert row[0] == 1
+
+
 async def test_refusals_are_a_status_that_exporters_read(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     async with site.client(site.ingest_token) as client:
         bad = await client.post("/v1/traces", content=b"\xff", headers={"content-type": PROTOBUF})

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from agent_core.text import sound_json
 from dashboard.hub.ingest.ndjson import MAX_DECODED_BYTES, Refused, inflated
 from dashboard.hub.ingest.otlp import model
 from dashboard.hub.ingest.otlp.protobuf import BadProtobuf, read_protobuf
@@ -79,11 +80,22 @@ def _message(data: bytes, content_type: str, kind: type[Message]) -> Message:
             if data.count(b"{") > MAX_OBJECTS:
                 status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
                 raise Refused(status, "too_many_objects", "the body has too many parts; send smaller batches")
-            return msgspec.json.decode(data, type=kind)
+            return _read_json(data, kind)
     except (BadProtobuf, msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
         raise Refused(HTTPStatus.BAD_REQUEST, "bad_otlp", "the body is no OTLP message") from None
     message = f"send {PROTOBUF} or {JSON}"
     raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media", message)
+
+
+def _read_json(data: bytes, kind: type[Message]) -> Message:
+    """One half of a character in a name or a text costs itself, not the batch."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        sound = sound_json(data)
+        if sound == data:
+            raise
+        return msgspec.json.decode(sound, type=kind)
 
 
 def _spans(message: model.Traces) -> Iterator[Record]:

@@ -50,6 +50,13 @@ def test_a_batch_comes_back_as_it_was_sent(pack: Any, encoding: str) -> None:
     assert batch.last_seq == scene.events[-1].seq
 
 
+def test_half_a_character_costs_itself_and_not_the_batch() -> None:
+    body = lines(stamped(1, turn="HALF m"), stamped(2)).replace(b"HALF", b"\\ud83d")
+    first, second = read_batch(body, "").events
+    assert (first.seq, second.seq) == (1, 2)
+    assert first.turn == "\ufffd m"
+
+
 def test_types_of_a_later_version_are_passed_over_and_counted() -> None:
     body = lines(stamped(1), stamped(2, type="future.thing", shape={"any": 1}), stamped(3, unknown_field="x"))
     batch = read_batch(body, "")
