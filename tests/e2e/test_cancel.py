@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import sys
-import time
 from pathlib import Path
 
 from agent_core.agent.history import History
@@ -30,15 +29,12 @@ async def test_ctrl_c_ends_a_tree_of_processes_that_resists(tmp_path: Path) -> N
         process = started(*arguments, "--base-url", service.base_url, env=env)
         while len(pids(tmp_path)) < MEMBERS:  # noqa: ASYNC110 - other processes tell nobody
             await asyncio.sleep(0.01)
-        at = time.monotonic()
         process.send_signal(signal.SIGINT)
         while any(map(alive, pids(tmp_path))):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        gone_s = time.monotonic() - at
         out, err = await asyncio.to_thread(process.communicate, timeout=30)
     assert process.returncode == 130, err
     assert json.loads(out.splitlines()[-1])["status"] == "cancelled"
-    assert gone_s < 5  # under a second where nothing else runs; test_cancel of the agent measures it
     assert wait_until_none(home, 5) == {}
     (file,) = (Path(env["XDG_STATE_HOME"]) / "loopline" / "sessions").glob("*.jsonl")
     history = History.read(file)

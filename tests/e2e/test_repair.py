@@ -85,7 +85,7 @@ def until_edits_are_tried(process: subprocess.Popen[str], home: Path) -> None:
     while shells < 2 and (line := process.stdout.readline()):
         event: dict[str, Any] = json.loads(line)
         shells += event.get("type") == "tool.started" and event.get("name") == "shell"
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while time.monotonic() < give_up and sum(_is_trial(words) for words in processes_of(home).values()) < 2:
         time.sleep(0.02)
     assert process.poll() is None

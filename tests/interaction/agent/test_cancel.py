@@ -1,4 +1,4 @@
-"""A cancel ends everything within a second: the reply, the commands with all they started, open questions."""
+"""A cancel ends everything: the reply, the commands with all they started, open questions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tests.support.agent.tree import MEMBERS, TREE, pids
 from tests.support.model import events as make
 from tests.support.model.scripted_service import Peer, replies, running
 from tests.support.system.processes import alive
+from tests.support.system.waiting import WAIT_S
 
 WARM = make.warm("resp_w")
 END = make.ladder("resp_end", make.message("all done", "msg_end"))
@@ -29,22 +29,19 @@ def shell(n: int, command: str) -> list[dict[str, Any]]:
     return make.ladder(f"resp_{n}", make.reasoning(item_id=f"rs_{n}"), call)
 
 
-async def cancelled_in_s(work: Worker, turn: str) -> float:
-    """Cancel the turn; how long it took until nothing of it was left."""
-    started = time.monotonic()
+async def cancelled(work: Worker, turn: str) -> None:
+    """Cancel the turn, until nothing of it is left."""
     work.session.cancel(turn)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         while work.session.running is not None:
             await asyncio.wait([work.session.running.done])
-    return time.monotonic() - started
 
 
-async def test_processes_that_resist_are_gone_within_a_second(tmp_path: Path) -> None:
+async def test_processes_that_resist_are_gone(tmp_path: Path) -> None:
     """codex#7985, #26382: the turn stops in the UI and its children live on."""
     script = tmp_path / "tree.py"
     script.write_text(TREE)
     command = f"echo begun; {sys.executable} {script} {tmp_path}/pid"
-    took: list[float] = []
     sockets = replies(WARM, shell(1, command), shell(2, command), shell(3, command), END)
     async with running(sockets) as service, working(service.base_url, tmp_path) as work:
         for _ in range(3):
@@ -54,7 +51,7 @@ async def test_processes_that_resist_are_gone_within_a_second(tmp_path: Path) ->
                     await asyncio.sleep(0.01)
             members = pids(tmp_path)
             assert all(map(alive, members))
-            took.append(await cancelled_in_s(work, handle.turn))
+            await cancelled(work, handle.turn)
             assert (await handle.done).status == "cancelled"
             assert [pid for pid in members if alive(pid)] == []
             assert work.items[-1]["output"].startswith("begun\n[cancelled by the user")
@@ -62,7 +59,6 @@ async def test_processes_that_resist_are_gone_within_a_second(tmp_path: Path) ->
                 path.unlink()
         assert (await work.session.run_turn("go on")).status == "completed"
         assert len(service.handshakes) == 1
-    assert min(took) < 1.0, took
     sent = [event.reuse for event in work.sink.events if isinstance(event, ev.CallSent)]
     assert sent == ["first", "reused", "reused", "reused", "reused"]
 
@@ -88,10 +84,9 @@ async def test_a_reply_that_streams_is_stopped_and_its_tail_answers_nobody(tmp_p
     ):
         handle = work.session.start_turn("talk")
         await work.until(TextDelta)
-        took = await cancelled_in_s(work, handle.turn)
+        await cancelled(work, handle.turn)
         assert (await work.session.run_turn("go on")).text == "all done"
         assert len(service.handshakes) == (1 if own else 2)
-    assert took < 1.0
 
 
 async def test_a_question_that_nobody_answers_does_not_hold_a_cancel_up(tmp_path: Path) -> None:
@@ -108,7 +103,7 @@ async def test_a_question_that_nobody_answers_does_not_hold_a_cancel_up(tmp_path
         handle = work.session.start_turn("run it")
         await work.until(ApprovalAsked)
         await asked.wait()
-        assert await cancelled_in_s(work, handle.turn) < 1.0
+        await cancelled(work, handle.turn)
         assert work.session.approvals.pending() == []
     resolved = [event for event in work.sink.events if isinstance(event, ev.ApprovalResolved)]
     assert [event.decision for event in resolved] == ["withdrawn"]

@@ -227,7 +227,7 @@ async def test_a_cancelled_turn_ends_a_call_that_never_answers(tmp_path: Path) -
         while not any(type(update).__name__ == "ToolBegan" for update in found.seen):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         found.hosted.session.cancel(handle.turn)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert (await handle.done).status == "cancelled"
         (again,) = await found.turn({"call": "mcp__mine__peek"})
         assert again.status == "timeout", "the server is still there, and as slow as before"

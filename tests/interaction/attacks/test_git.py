@@ -19,7 +19,7 @@ from agent_core.agent.context.git_repository import find_repository
 from agent_core.agent.context.git_state import GitState, Views
 from tests.support.agent.git import ENV, git
 
-MOST_S = 10.0
+MOST_S = 30.0
 
 
 async def read_git(folder: Path, environment: Mapping[str, str]) -> GitState | None:

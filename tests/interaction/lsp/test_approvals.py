@@ -121,7 +121,7 @@ async def test_a_cancelled_turn_withdraws_its_question(client: LspClient, root: 
     started = await client.command("loopline.turn.start", {"task": RUN})
     opened = (await client.event("approval.opened"))["approval"]
     await client.command("loopline.turn.cancel", {"turnId": started["turnId"]})
-    closed = await client.event("approval.resolved", timeout_s=1, approvalId=opened["approvalId"])
+    closed = await client.event("approval.resolved", approvalId=opened["approvalId"])
     assert closed["decision"] == "withdrawn"
     await client.until(lambda: prompts.withdrawn)
     assert not (root / "ran.txt").exists()

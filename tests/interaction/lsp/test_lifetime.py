@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,7 +15,7 @@ from tests.support.lsp.client import LspClient, StreamWire, stdio
 from tests.support.lsp.puppet import Puppet, puppet_env, steps
 from tests.support.suite.leftovers import processes_of
 from tests.support.system.cli import environment
-from tests.support.system.waiting import eventually
+from tests.support.system.waiting import WAIT_S, eventually
 
 SLEEPER = "trap '' TERM INT HUP; echo up; while true; do sleep 0.1; done"
 
@@ -31,25 +29,20 @@ async def single(tmp_path: Path, root: Path, model: Puppet) -> AsyncIterator[Lsp
         yield client
 
 
-async def end_of(client: LspClient, limit_s: float) -> int:
+async def end_of(client: LspClient) -> int:
     assert client.process is not None
-    async with asyncio.timeout(limit_s):
+    async with asyncio.timeout(WAIT_S):
         return await client.process.wait()
 
 
-async def test_shutdown_and_exit_are_clean_within_a_second_with_a_turn_running(
-    single: LspClient, tmp_path: Path
-) -> None:
+async def test_shutdown_and_exit_are_clean_with_a_turn_running(single: LspClient, tmp_path: Path) -> None:
     await single.command("loopline.turn.start", {"task": steps({"call": "shell", "args": {"command": SLEEPER}})})
     await single.event("tool.output", line="up")
-    before_s = time.monotonic()
     await single.shutdown()
-    assert await end_of(single, 2) == 0
-    assert time.monotonic() - before_s < 1.9  # a second for each of the two
+    assert await end_of(single) == 0
     assert processes_of(tmp_path) == {}
     assert single.process is not None and single.process.stderr is not None
     assert b"Traceback" not in await single.process.stderr.read()
-    logging.getLogger(__name__).info("ended in %.2f s", time.monotonic() - before_s)
 
 
 async def test_shutdown_with_requests_running_succeeds(single: LspClient) -> None:
@@ -60,18 +53,18 @@ async def test_shutdown_with_requests_running_succeeds(single: LspClient) -> Non
         for _ in range(20)
     ]
     assert await single.request("shutdown") is None
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_S):
         await asyncio.gather(*running, *lists)
     late = await single.begin("loopline/status", {})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(WAIT_S):
         assert (await late)["error"]["code"] == -32600
     await single.notify("exit")
-    assert await end_of(single, 1.5) == 0
+    assert await end_of(single) == 0
 
 
 async def test_exit_without_shutdown_is_code_1(single: LspClient) -> None:
     await single.notify("exit")
-    assert await end_of(single, 1.5) == 1
+    assert await end_of(single) == 1
 
 
 @pytest.mark.parametrize("how", ["eof", "term", "hup"])
@@ -85,8 +78,8 @@ async def test_an_editor_that_vanishes_takes_the_server_and_its_commands_along(
         single.wire.writer.close()
     else:
         os.kill(single.process.pid, signal.SIGTERM if how == "term" else signal.SIGHUP)
-    await end_of(single, 2)
-    await eventually(lambda: not processes_of(tmp_path), 3)
+    await end_of(single)
+    await eventually(lambda: not processes_of(tmp_path))
 
 
 async def test_the_embedded_service_ends_with_the_server(tmp_path: Path, root: Path) -> None:
@@ -97,7 +90,7 @@ async def test_the_embedded_service_ends_with_the_server(tmp_path: Path, root: P
         assert "status" in end and len(processes_of(tmp_path)) == 2
         assert client.process is not None
         os.kill(client.process.pid, signal.SIGKILL)
-        await eventually(lambda: not processes_of(tmp_path), 5)
+        await eventually(lambda: not processes_of(tmp_path))
 
 
 async def test_an_editor_that_reads_nothing_does_not_hold_the_turn(single: LspClient, root: Path) -> None:
@@ -113,9 +106,9 @@ async def test_an_editor_that_reads_nothing_does_not_hold_the_turn(single: LspCl
     )
     last = steps({"call": "shell", "args": {"command": "echo x > done.txt"}}, {"text": "end"})
     await single.begin("workspace/executeCommand", {"command": "loopline.turn.start", "arguments": [{"task": last}]})
-    await eventually((root / "done.txt").exists, 30)  # both turns ran to their end though nobody reads
+    await eventually((root / "done.txt").exists)  # both turns ran to their end though nobody reads
     single.wire.paused.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(WAIT_S):
         assert "result" in await first
     assert isinstance(await single.request("loopline/status", {}), dict)
     numbers = [message["params"]["seq"] for message in single.of("$/loopline/event")]
@@ -130,7 +123,7 @@ async def test_an_editor_that_never_answers_holds_nothing_for_ever(single: LspCl
                         "workspace/configuration": never}  # fmt: skip
     assert (await single.turn(steps({"text": "one"})))["text"] == "one"
     await single.shutdown()
-    assert await end_of(single, 1.5) == 0
+    assert await end_of(single) == 0
 
 
 async def test_a_late_answer_to_a_withdrawn_question_is_passed_over(tmp_path: Path, root: Path, model: Puppet) -> None:
@@ -167,7 +160,7 @@ async def test_standard_output_carries_messages_only(single: LspClient) -> None:
     )
     assert (await single.turn(noisy))["text"] == "x"
     await single.shutdown()
-    assert await end_of(single, 1.5) == 0
+    assert await end_of(single) == 0
 
 
 @pytest.fixture
@@ -207,7 +200,7 @@ async def test_a_turn_outlives_the_window_and_is_found_again(
         (root / "go").touch()
         end = await again.event("turn.finished", turnId=started["turnId"])
         assert (end["status"], end["text"]) == ("completed", "end") and (root / "ran.txt").exists()
-        assert await end_of(lingering, 5) == 1  # nothing is left to do
+        assert await end_of(lingering) == 1  # nothing is left to do
         await again.event("session.hosting", state="live")
         assert (await again.turn(steps({"text": "here"}), sessionId=started["sessionId"]))["text"] == "here"
 
@@ -219,7 +212,7 @@ async def test_a_turn_that_nobody_comes_back_for_is_cancelled(
     started = await lingering.command("loopline.turn.start", {"task": steps({"hold": "a"})})
     await model.reached("a")
     vanish(lingering)
-    assert await end_of(lingering, 8) == 1
+    assert await end_of(lingering) == 1
     async with stdio(puppet_env(tmp_path, model)) as again:
         with_answers(again)
         await again.initialize(root)
@@ -229,4 +222,4 @@ async def test_a_turn_that_nobody_comes_back_for_is_cancelled(
 
 async def test_without_a_turn_nothing_lingers(lingering: LspClient) -> None:
     vanish(lingering)
-    assert await end_of(lingering, 5) == 1
+    assert await end_of(lingering) == 1

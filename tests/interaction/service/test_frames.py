@@ -6,13 +6,14 @@ import asyncio
 import json
 import struct
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed
 
 from agent_core.responses_server.settings import FRAME_CEILING_BYTES, MAX_FRAME_BYTES
 from tests.support.service.raw import RawSocket
-from tests.support.service.running import Running, connected
+from tests.support.service.running import ENDLESS, TIMEOUT_S, Running, connected, playing
 
 GO = {"type": "response.create", "model": "scripted", "input": "go"}
 
@@ -152,9 +153,10 @@ async def test_a_message_in_many_fragments(service: Running) -> None:
 
 
 @pytest.mark.rule("ws.ping")
-async def test_a_ping_is_answered_while_a_response_runs(service: Running) -> None:
-    async with connected(service) as socket:
-        await socket.create(model="scripted:slow", input="go", store=False)
-        await socket.read_until("response.created")
-        async with asyncio.timeout(1):
-            await (await socket.connection.ping())
+async def test_a_ping_is_answered_while_a_response_runs(tmp_path: Path) -> None:
+    with playing(tmp_path, ENDLESS) as service:
+        async with connected(service) as socket:
+            await socket.create(input="go", store=False)
+            await socket.read_until("response.output_text.delta")
+            async with asyncio.timeout(TIMEOUT_S):
+                await (await socket.connection.ping())

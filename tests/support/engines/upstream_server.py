@@ -16,7 +16,8 @@ REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found",
 class Answer:
     """`events` are sent as SSE; `body` in their place where it is given. `breaks`: the socket dies behind them.
 
-    `hangs`: it stays open and silent. `endless`: the last event is repeated for ever.
+    `hangs`: it stays open and silent. `endless`: the last event is repeated for ever. `rest`: events that are sent
+    once `go_on` is set.
     """
 
     status: int = 200
@@ -26,6 +27,8 @@ class Answer:
     breaks: bool = False
     hangs: bool = False
     endless: bool = False
+    rest: Sequence[Any] = ()
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass
@@ -99,6 +102,10 @@ class Upstream:
         while answer.endless:
             await _send(answer.events[-1], writer)
             await asyncio.sleep(0)
+        if answer.rest:
+            await answer.go_on.wait()
+        for event in answer.rest:
+            await _send(event, writer)
         if answer.breaks:
             raise _Break
         if answer.hangs:

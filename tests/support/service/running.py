@@ -33,6 +33,9 @@ START_TIMEOUT_S = 30.0
 TIMEOUT_S = 20.0
 """Bound of every wait in tests; what is waited for takes milliseconds."""
 
+ENDLESS = {"steps": [{"output": [{"text": "a "}, {"pause_ms": 3_600_000}, {"text": "b"}]}]}
+"""A rollout of one response that goes on for longer than any test waits, so that only what is tested can end it."""
+
 ENDS = ("response.completed", "response.incomplete", "response.failed", "error")
 
 

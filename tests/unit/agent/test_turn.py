@@ -46,7 +46,7 @@ async def test_words_of_a_reply_that_is_cancelled_stay_and_are_marked(tmp_path: 
         handle = work.session.start_turn("talk")
         await work.until(TextDelta)
         work.session.cancel(handle.turn)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             assert (await handle.done).status == "cancelled"
         partial = work.items[-1]
         assert (partial["role"], partial["status"]) == ("assistant", "incomplete")
@@ -87,7 +87,7 @@ async def test_a_cancelled_command_leaves_what_it_printed_and_no_process(tmp_pat
                 work.changed.clear()
                 await work.changed.wait()
         work.session.cancel(handle.turn)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             assert (await handle.done).status == "cancelled"
         output = work.items[-1]
         assert (output["type"], output["call_id"]) == ("function_call_output", "call_1")
@@ -106,7 +106,7 @@ async def test_an_approval_that_is_open_when_the_turn_is_cancelled_is_withdrawn(
         asked = await work.until(ApprovalAsked)
         assert len(work.session.approvals.pending()) == 1
         work.session.cancel(handle.turn)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(30):
             assert (await handle.done).status == "cancelled"
         assert work.session.approvals.pending() == []
         assert not work.session.approvals.answer(asked.approval.approval_id, "allow", by="test")

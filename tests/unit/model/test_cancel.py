@@ -329,7 +329,7 @@ async def test_closing_the_session_amid_a_drain_is_quick_and_final() -> None:
 
     async with running(script) as service, talking(service.base_url, drain_timeout_s=60) as talk:
         await run_until_delta(talk)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await talk.session.close()
         with pytest.raises(UsageError):
             await talk.call(make.user("more"))

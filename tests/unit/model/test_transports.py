@@ -100,7 +100,7 @@ async def test_a_connection_that_was_opened_ahead_and_aged_is_closed_unused() ->
         talk.clock.jump(8 * 3600)
         await talk.call(make.user("2"))
         assert service.creates[2].connection == 3
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await service.peers[1].left()
         assert len(talk.events(ev.ConnectionOpened)) == len(service.handshakes)
     assert talk.told(ev.ConnectionClosed, "cause") == ["unused", "rotated", "session_closed"]

@@ -196,7 +196,7 @@ async def test_silence_with_pongs_is_alive() -> None:
 
     async with running(script) as service, asyncio.timeout(10):
         url = websocket_url(service.base_url)
-        ws = await WebSocket.open(websocket_url(url), {}, ping_interval_s=0.01, ping_timeout_s=1.0)
+        ws = await WebSocket.open(websocket_url(url), {}, ping_interval_s=0.01, ping_timeout_s=9.0)
         waiting = asyncio.create_task(ws.receive())
         await asyncio.sleep(0.1)  # ten pings go by; this is the silence that is tested
         assert not waiting.done()

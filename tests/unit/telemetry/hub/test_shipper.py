@@ -308,8 +308,8 @@ def test_a_thread_ships_and_its_end_is_bounded(hub: HubProcess, state_dir: Path)
     stuck = Shipper(state_dir, hub.url, TOKEN)
     started = time.monotonic()
     stuck.start()
-    stuck.close(5)
-    assert time.monotonic() - started < 5
+    stuck.close(30)
+    assert time.monotonic() - started < 30
     assert not stuck._thread.is_alive()
 
 

@@ -185,7 +185,7 @@ def test_emitting_never_waits_for_the_disk_and_drops_the_oldest_samples_only(tmp
         (file,) = list_journals(tmp_path)
         with disk_stands_still(Path(file.path)):
             scene.start_turn()  # the writer is now stuck with this one
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while sink._events:
                 assert time.monotonic() < deadline
             started = time.monotonic()
@@ -193,7 +193,7 @@ def test_emitting_never_waits_for_the_disk_and_drops_the_oldest_samples_only(tmp
                 progress(scene, number)
                 if number % 100 == 0:
                     scene.emit(ev.ConnectionPrewarmed())
-            assert time.monotonic() - started < 1.0
+            assert time.monotonic() - started < 20.0
             assert sink.dropped == 500
         assert sink.flush(20)
     kept = list(read_journal(file.path))
@@ -217,7 +217,7 @@ def test_closing_is_bounded_when_the_disk_stands_still(tmp_path: Path) -> None:
         scene.start_turn()
         started = time.monotonic()
         sink.close(0.2)
-        assert time.monotonic() - started < 1.0
+        assert time.monotonic() - started < 20.0
     scene.start_turn()
     assert sink.lost >= 1, "an event after close is counted, and no error"
     sink._thread.join(20)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.tools.commands import running
 from agent_core.tools.commands.processes import Processes
-from agent_core.tools.commands.running import Command
 from agent_core.tools.port import ToolContext, ToolResult
 from tests.support.system.processes import alive
 from tests.support.system.waiting import lines_of_file
@@ -84,7 +84,7 @@ async def test_the_time_limit_ends_the_command_and_keeps_its_output(bench: Bench
     started = time.monotonic()
     result = await bench.run("shell", command="echo before; sleep 60", timeout_s=1)
     assert (result.status, result.output) == ("timeout", "before\ntimed out after 1 s")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 30
     assert "goes from 1 to 3600" in await bench.refused("shell", command="true", timeout_s=0)
 
 
@@ -99,7 +99,7 @@ async def test_a_flood_keeps_head_and_tail_and_is_bounded(bench: Bench) -> None:
 
 
 async def test_a_command_that_never_stops_printing_is_stopped(bench: Bench) -> None:
-    command = Command(
+    command = running.Command(
         argv=("yes",),
         cwd=str(bench.root),
         environment=BIN,
@@ -145,9 +145,12 @@ async def test_output_that_comes_after_the_exit_is_taken(bench: Bench) -> None:
 @pytest.mark.parametrize("closing", ["", "[os.close(n) for n in range(3)]\n"], ids=["holds output", "closed all"])
 async def test_a_daemon_ends_with_its_command(bench: Bench, closing: str) -> None:
     bench.write("daemon.py", DAEMON.replace("CLOSING", closing))
-    await bench.run("shell", command=f"{PYTHON} daemon.py pids; while [ ! -s pids ]; do :; done; sleep 60", timeout_s=1)
+    command = asyncio.ensure_future(bench.run("shell", command=f"{PYTHON} daemon.py pids; sleep 300"))
     pids = await pids_of(bench.root / "pids", 1)
-    assert await gone(pids, 0.5)
+    command.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await command
+    assert await gone(pids)
 
 
 async def test_a_daemon_that_got_away_ends_with_the_toolbox(bench: Bench) -> None:
@@ -156,7 +159,7 @@ async def test_a_daemon_that_got_away_ends_with_the_toolbox(bench: Bench) -> Non
     pids = await pids_of(bench.root / "pids", 1)
     assert (result.output, alive(pids[0])) == ("exit code: 0", True)
     await bench.box.close()
-    assert await gone(pids, 0.5)
+    assert await gone(pids)
 
 
 TREES = {
@@ -195,7 +198,7 @@ async def started(bench: Bench, name: str) -> tuple[asyncio.Task[ToolResult], li
 
 # codex#7985, #26382, #25772, #12817: after a stop children lived on and held ports.
 async def test_cancel_leaves_no_process(tmp_path: Path) -> None:
-    """All kinds of process trees at once: each must go, and within the second that a cancel may take."""
+    """All kinds of process trees at once: each must go, and none of them by itself."""
     for name in TREES:
         (tmp_path / name).mkdir()
     benches = {name: Bench(tmp_path / name) for name in TREES}
@@ -204,7 +207,7 @@ async def test_cancel_leaves_no_process(tmp_path: Path) -> None:
     for task, _ in running:
         task.cancel()
     ended = await asyncio.gather(*(task for task, _ in running), return_exceptions=True)
-    assert time.monotonic() - before < 10
+    assert time.monotonic() - before < 60
     assert {type(result) for result in ended} == {asyncio.CancelledError}
     left = {
         name: ([pid for pid in pids if alive(pid)], marked_processes(tmp_path / name))
@@ -234,7 +237,8 @@ def marked_processes(folder: Path) -> list[str]:
     return found
 
 
-async def test_a_second_cancel_kills_at_once(bench: Bench) -> None:
+async def test_a_second_cancel_kills_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "TERM_GRACE_S", 250.0)
     write_programs(bench)
     task = asyncio.ensure_future(bench.run("shell", command=f"{PYTHON} stubborn.py & wait"))
     pids = await pids_of(bench.root / "pids", 1)
@@ -242,10 +246,9 @@ async def test_a_second_cancel_kills_at_once(bench: Bench) -> None:
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     task.cancel()
-    started = time.monotonic()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - started < 0.35
+    async with asyncio.timeout(60):
+        with pytest.raises(asyncio.CancelledError):
+            await task
     assert [pid for pid in pids if alive(pid)] == []
 
 

@@ -240,7 +240,7 @@ async def test_nothing_of_a_stubborn_one_is_left(tmp_path: Path) -> None:
         assert pids
         started = time.monotonic()
         await session.box.close()
-        assert time.monotonic() - started < 12
+        assert time.monotonic() - started < 40
     assert not any(map(alive, pids)) and not _running("time.sleep(983)")
     assert (await session.run("mcp__test__echo", text="x")).status == "error", "closed is closed"
 
