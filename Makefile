@@ -58,7 +58,7 @@ demo: $(BASE)
 	@$(BIN)/loopline demo
 
 test: $(DEV)
-	@$(PYTEST) -m "not soak"
+	@$(PYTEST) --fetch -m "not soak"
 
 test-quick: $(DEV)
 	@files=$$($(BIN)/python -m tests.support.suite.quick); \
@@ -76,7 +76,7 @@ coverage: $(DEV)
 	@$(BIN)/python -m tests.support.suite.coverage_floor
 
 test-others: $(DEV)
-	@$(PYTEST) -m "not soak" $(MEASURED:%=--ignore=%)
+	@$(PYTEST) --fetch -m "not soak" $(MEASURED:%=--ignore=%)
 
 check: $(DEV)
 	@$(BIN)/ruff check .

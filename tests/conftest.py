@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -24,16 +26,24 @@ if TYPE_CHECKING:
 settings.register_profile("loopline", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("loopline")
 
-SLOW_FIRST = ("browser", "e2e", "interaction", "snapshot", "fuzz", "property")
-"""Folders in the order they are begun: a long file begun last would be waited for."""
+SLOW_FIRST = (
+    "interaction/engines", "interaction/lsp", "interaction/agent", "browser", "interaction/clients", "interaction",
+    "e2e", "snapshot", "fuzz", "property",
+)  # fmt: skip
+"""Folders in the order they are begun: a long file begun last would be waited for, and one that needs what is fetched
+beside the tests, if it were begun first."""
+ONE_EDITOR = "browser/test_vscode"
+"""Files whose paths begin so share one code-server, so one process runs them all."""
 COVERAGE = pytest.StashKey[coverage.Coverage]()
 RUN = pytest.StashKey[leftovers.Run]()
+FETCHING = pytest.StashKey[subprocess.Popen[bytes]]()
 _numbers = itertools.count()
 _began = time.monotonic()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--order-seed", type=int, default=None, help="run files, and the tests of each, in another order")
+    parser.addoption("--fetch", action="store_true", help="fetch editors and clients beside the first tests")
     parser.addoption("--measure", action="store_true", help="keep which lines and branches the tests' processes reach")
     parser.addoption("--at-most-s", type=float, default=None, help="begin no test after so many seconds")
 
@@ -48,6 +58,12 @@ def pytest_configure(config: pytest.Config) -> None:
         # where pytest keeps the folders of tests, as without us: looked at after a failure
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(base))
     isolation.isolate(Path(os.environ[leftovers.MARK]) / (worker or "main"))
+    if worker is None and config.getoption("fetch"):
+        command = [sys.executable, "-m", "tests.support.suite.fetching"]
+        config.stash[FETCHING] = subprocess.Popen(
+            command, cwd=Path(__file__).parents[1], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
     if config.getoption("measure"):
         config.stash[COVERAGE] = coverage_floor.begin()
 
@@ -56,6 +72,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if (measuring := config.stash.get(COVERAGE, None)) is not None:
         measuring.stop()
         measuring.save()
+    if (process := config.stash.get(FETCHING, None)) is not None:
+        process.terminate()
+        process.wait()
     if (run := config.stash.get(RUN, None)) is not None:
         run.end()
 
@@ -65,11 +84,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Folders with slow tests first, and the tests of a file on one worker, where they share what is slow to start."""
     if (seed := config.getoption("order_seed")) is not None:
         shuffle(items, seed)
-    order = {name: place for place, name in enumerate(SLOW_FIRST)}
     top = Path(__file__).parent
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(top))))
-    items.sort(key=lambda item: order.get(item.path.relative_to(top).parts[0], len(order)))
+        path = str(item.path.relative_to(top))
+        item.add_marker(pytest.mark.xdist_group(ONE_EDITOR if path.startswith(ONE_EDITOR) else path))
+    items.sort(key=lambda item: place_of(item.path.relative_to(top)))
+
+
+def place_of(path: Path) -> int:
+    """When a file is begun: by the most exact folder of `SLOW_FIRST` that it is in."""
+    folders = [folder.as_posix() for folder in path.parents]
+    return next((SLOW_FIRST.index(folder) for folder in folders if folder in SLOW_FIRST), len(SLOW_FIRST))
 
 
 def shuffle(items: list[pytest.Item], seed: int) -> None:
