@@ -1,8 +1,9 @@
-"""The one way to read a file that somebody else may have put there: a repository's, its settings included.
+"""The one way to read a file that somebody else may have put there, and to write one that a person named beside such.
 
 What is read is a regular file of a bounded size, reached without following a link out of its root, and opened without
 waiting. A named pipe, a device, a socket, a folder, a link that loops or leads out, and a file that is too long are
-refused by name. `tests/architecture/test_reading.py` finds whoever opens such files otherwise.
+refused by name. What is written is the named file itself, never what a link leads to.
+`tests/architecture/test_reading.py` finds whoever opens such files otherwise.
 """
 
 # Calls relative to an open folder, which pathlib has not.
@@ -135,6 +136,34 @@ def open_at(parent: int, name: str, shown: str) -> tuple[int, os.stat_result]:
         os.close(handle)
         raise FileRefused(shown, "not a regular file", code="not_a_file")
     return handle, status
+
+
+def refuse_link(path: Path) -> None:
+    """For what is written only later: whether `open_to_write` would turn a link down. Raises FileRefused."""
+    if path.is_symlink():
+        raise FileRefused(str(path), "a link; name the file that it leads to, or another", code="not_a_file")
+
+
+def open_to_write(path: Path) -> int:
+    """A file that a person named, made or emptied, as a handle that the caller closes.
+
+    Raises FileRefused `not_a_file` for a link as its last part: in a cloned folder somebody else may have laid it, and
+    what is written would land where it leads. So does what is neither a regular file nor a device. Does not wait for
+    the reader of a pipe.
+    """
+    shown = str(path)
+    refuse_link(path)
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError as error:
+        raise translated(error, shown) from None
+    status = os.fstat(handle)
+    if stat.S_ISREG(status.st_mode):
+        os.ftruncate(handle, 0)
+    elif not stat.S_ISCHR(status.st_mode):
+        os.close(handle)
+        raise FileRefused(shown, f"{kind_of(status.st_mode)}, not a regular file", code="not_a_file")
+    return handle
 
 
 def read_handle(handle: int, most: int) -> bytes:

@@ -37,7 +37,7 @@ from agent_core.telemetry.screen import put, say
 from agent_core.tools.workspace.changes import Change
 from agent_core.turns.events import Notice, Observer, TurnEnded, TurnEvent
 from agent_core.turns.options import CARRY_OUT, Mode, TurnOptions
-from agent_core.untrusted_files import read
+from agent_core.untrusted_files import open_to_write, read, refuse_link
 from agent_core.variables import variables
 
 CANCEL_LIMIT_S = 10.0
@@ -130,6 +130,8 @@ def run_task(options: RunOptions) -> int:
     if not task.strip():
         raise UsageError("the task is empty", hint='say what to do: loopline run "make the failing tests pass"')
     options = msgspec.structs.replace(options, task=task, resume=_session_meant(options))
+    if options.output is not None:
+        refuse_link(options.output)
     if options.json:
         lines = JsonLines()
         report = asyncio.run(perform(options, lines, CleanConsole(stderr=True, quiet=True)))
@@ -176,7 +178,8 @@ def _errors(event: TurnEvent) -> None:
 
 def _keep(path: Path, text: str) -> None:
     try:
-        path.write_text(text + "\n", encoding="utf-8", errors="replace")
+        with os.fdopen(open_to_write(path), "w", encoding="utf-8", errors="replace") as out:
+            out.write(text + "\n")
     except OSError as error:
         raise UsageError(f"the answer can't be written to {path}: {error.strerror}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from agent_core.telemetry.hub.hub_client import HubClient, Outcome, shown_url
 from agent_core.telemetry.hub.losses import read_losses
 from agent_core.telemetry.hub.shipper import losses_path
 from agent_core.telemetry.screen import say, standard_output
+from agent_core.untrusted_files import open_to_write
 from agent_core.variables import variables
 
 
@@ -24,7 +26,7 @@ def export_events(
     *, format: str, since: str | None, session: str | None, model: str | None, output: Path | None
 ) -> None:
     try:
-        with output.open("wb") if output is not None else nullcontext(standard_output()) as out:
+        with os.fdopen(open_to_write(output), "wb") if output is not None else nullcontext(standard_output()) as out:
             now_ns = SystemClock().wall_ns()
             states = state_dir(variables())
             done = export(states, out, format=format, now_ns=now_ns, since=since, session=session, model=model)

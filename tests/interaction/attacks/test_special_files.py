@@ -19,7 +19,7 @@ from agent_core.errors import ConfigError, FileRefused
 from agent_core.tools.checks.linters import configured
 from agent_core.tools.checks.runners import look_at
 from agent_core.tools.workspace.ignore import closed
-from agent_core.untrusted_files import parse_toml, read, read_plain, read_start, read_toml
+from agent_core.untrusted_files import open_to_write, parse_toml, read, read_plain, read_start, read_toml
 from tests.support.lsp.client import stdio
 from tests.support.system.cli import environment, loopline
 
@@ -166,6 +166,24 @@ def test_the_reader_takes_regular_files_alone(project: Path, kind: str) -> None:
     if kind != "huge":
         assert read_start(project, "sub/file", 1_000) is None
     assert read_plain(str(path), 1_000) is None
+
+
+def test_what_is_written_by_name_goes_through_no_link_and_waits_for_no_reader(project: Path, tmp_path: Path) -> None:
+    profile = tmp_path / "profile"
+    profile.write_text("mine\n")
+    (project / "answer.md").symlink_to(profile)
+    (project / "new.md").symlink_to(tmp_path / "not-there")
+    _pipe(project / "pipe.md")
+    _socket(project / "socket.md")
+    env = environment(tmp_path / "home")
+    for name in ("answer.md", "new.md"):
+        for command in (("run", "hello", "--model", "scripted", "-q", "-w", str(project)), ("export",)):
+            done = loopline(*command, "-o", str(project / name), env=env)
+            assert done.code == 2 and "a link" in done.err and not done.out, (command, name)
+    for name in ("pipe.md", "socket.md"):
+        with pytest.raises(FileRefused, match="not a regular file"):
+            open_to_write(project / name)
+    assert profile.read_text() == "mine\n" and not (tmp_path / "not-there").exists()
 
 
 def test_links_count_where_they_stay_inside(project: Path) -> None:
