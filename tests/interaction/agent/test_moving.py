@@ -121,7 +121,7 @@ async def test_who_subscribes_late_is_told_how_things_stand(tmp_path: Path) -> N
         await eventually(lambda: host.front.asked)
         late: list[TurnEvent] = []
         session.subscribe(late.append, catch_up=True)
-        assert _kinds(late) == ["session.opened", "turn.started", "approval.opened"]
+        assert _kinds(late) == ["session.opened", "context", "turn.started", "approval.opened"]
         (approval,) = session.view().approvals
         assert await other.manager.answer(approval.approval_id, "deny", by="elsewhere")
         assert (await session.ended(turn.turn_id)).text == "end"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -51,11 +52,14 @@ class Remote:
 
 
 @asynccontextmanager
-async def shared(tmp_path: Path, model: str = "scripted", **options: Any) -> AsyncIterator[tuple[Hosted, Remote, Path]]:
+async def shared(
+    tmp_path: Path, model: str = "scripted", settings: Mapping[str, str] = MappingProxyType({}), **options: Any
+) -> AsyncIterator[tuple[Hosted, Remote, Path]]:
     env = environment(tmp_path / "home")
     project = tmp_path / "project"
     project.mkdir()
-    given = HostOptions(roots=(project,), client="test", flags={"model": model, "approve": "auto"}, env=env, **options)
+    flags = {"model": model, "approve": "auto", **settings}
+    given = HostOptions(roots=(project,), client="test", flags=flags, env=env, **options)
     async with asyncio.timeout(WAIT_S), host_session(given) as hosted:
         (host,) = await find_hosts(runtime_dir(env))
         async with ControlClient(host.path) as client:
@@ -135,7 +139,7 @@ async def test_the_conversation_is_made_shorter_from_outside(tmp_path: Path) -> 
 
 
 async def test_a_turns_edits_are_undone_from_outside_and_brought_back(tmp_path: Path) -> None:
-    async with shared(tmp_path, "repair", python=sys.executable) as (hosted, remote, project):
+    async with shared(tmp_path, "repair", {"python": sys.executable}) as (hosted, remote, project):
         (project / "calc.py").write_text("def add(a, b):\n    return a - b\n")
         (project / "test_calc.py").write_text("from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n")
         session = hosted.session.id

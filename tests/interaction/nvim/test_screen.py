@@ -118,15 +118,21 @@ async def test_what_a_person_sees(tmp_path: Path) -> None:
         await editor.until(READY, timeout_s=60)
         await shown.shows("repair (no model)")
         shown.keys(":Loopline start make the failing test pass", "Enter")
-        question = await shown.shows("Loopline wants to run shell", "1: Allow")
-        assert "▶ make the failing test pass" in question
+        # a script longer than a question shows can be allowed only once all of it was in sight
+        question = await shown.shows("Loopline wants to run shell", "1: Show all of it")
+        assert "▶ make the failing test pass" in question and "Allow" not in question
         shown.keep("approval")
-        shown.keys("1", "Enter")
 
         async def answer() -> None:
             while True:
-                if "1: Allow" in shown.text():
+                seen = shown.text()
+                if allow := re.search(r"(\d): Allow", seen):
+                    shown.keys(allow[1], "Enter")
+                elif "1: Show all of it" in seen:
                     shown.keys("1", "Enter")
+                    await shown.shows("this is all of it")
+                    shown.keys(":close | Loopline approve", "Enter")
+                    await shown.shows("2: Allow")
                 await asyncio.sleep(0.05)
 
         answering = asyncio.create_task(answer())

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from agent_core.responses_server.store.postgres import PostgresStore
 from tests.support.service.running import KEY, Running, http_client, running_service
@@ -21,6 +22,7 @@ async def responded(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.rule("process.store")
 async def test_what_one_service_stored_another_goes_on_from(postgres: PostgresServer) -> None:
     url = postgres.database()
     with running_service(store=url) as one, running_service(store=url) as other:
@@ -47,6 +49,7 @@ async def stored(running: Running) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.rule("process.store")
 def test_what_keeps_it_from_beginning_is_one_line(postgres: PostgresServer, tmp_path: Path) -> None:
     url = postgres.url().replace(postgres.password, "wrong-secret")
     done = loopline("serve", "--port", "0", "--store", url, env=environment(tmp_path, LOOPLINE_API_KEY=KEY))
