@@ -24,9 +24,10 @@ MARKUP = "\"'><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}</scri
 TEXT = MARKUP + "".join(text for name, text in HOSTILE.items() if name not in ("long", "surrogate", "nul"))
 WRITTEN = {"v", "source", "time", "at", "wall", "status", "type", "reuse", "transport", "channel", "decision", "kind"}
 PAGES = ("/", "/trends?range=1h", "/trends?range=1h&by=model", "/trends?range=1h&by=project", "/reuse?range=1h",
-         "/errors", "/settings")  # fmt: skip
+         "/trends?range=1h&by=person", "/errors", "/settings", "/people?range=1h", "/service?range=1h")  # fmt: skip
 DATA = ("/api/now", "/api/turns", "/api/trends?range=1h&by=model", "/api/reuse", "/api/errors", "/api/health",
         "/metrics", "/api/usage?by=model", "/api/usage?by=model&format=csv", "/api/events",
+        "/api/people?range=1h", "/api/service?range=1h", "/api/usage?by=person&format=csv",
         "/api/export?format=ndjson&range=1h", "/api/export?format=csv&range=1h")  # fmt: skip
 
 

@@ -120,7 +120,12 @@ async def test_teams_see_their_own_rows_everywhere(site: Site) -> None:
         "/", "/trends?range=1h", "/trends?range=1h&by=project", "/reuse?range=1h", "/errors", "/settings", "/api/now",
         "/api/turns", "/api/trends?range=1h&by=model", "/api/reuse", "/api/errors", "/api/events",
         "/api/export?format=ndjson", "/api/export?format=csv&range=1h", "/metrics", "/turns/sess_2_turn_1",
-        "/turns/sess_2_turn_1?with=sess_1_turn_1",
+        "/turns/sess_2_turn_1?with=sess_1_turn_1", "/people", "/people?range=1h", "/api/people",
+        "/service", "/api/service",
+        "/api/usage", "/api/usage?by=person", "/api/usage?by=project", "/api/usage?by=client",
+        "/trends?range=1h&by=person", "/trends?range=1h&by=team", "/api/trends?range=1h&by=agent",
+        "/people?team=red", "/api/usage?team=red", "/service?team=red", "/api/events?session=sess_1",
+        "/api/turns?team=red",
     ]  # fmt: skip
     async with site.client(token) as client:
         for path in paths:
