@@ -144,7 +144,7 @@ async def test_silence_beyond_the_limit_is_a_fault_although_pings_are_answered()
 
     async with (
         running(breaking(stall), replies(SECOND)) as service,
-        talking(service.base_url, silence_limit_s=0.05) as talk,
+        talking(service.base_url, silence_limit_s=0.5) as talk,
     ):
         await two_calls(service, talk)
 

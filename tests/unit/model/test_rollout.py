@@ -53,7 +53,7 @@ async def survive(seed: int) -> FaultyService:
     service = FaultyService(seed, CALLS, odds=0.3)
     async with (
         running(*first, then=service.socket, then_post=service.post) as scripted,
-        talking(scripted.base_url, silence_limit_s=0.05, websocket_again_after_s=0.5, reconnect_limit=8) as talk,
+        talking(scripted.base_url, silence_limit_s=0.5, websocket_again_after_s=0.5, reconnect_limit=8) as talk,
     ):
         assert await rollout(talk) == await clean()
     assert service.faults.total() > 0

@@ -122,7 +122,7 @@ async def run_and_compare(seed: int, state_dir: Path) -> int:
     try:
         async with (
             running(*first, then=service.socket, then_post=service.post) as scripted,
-            talking(scripted.base_url, silence_limit_s=0.05, websocket_again_after_s=0.5, reconnect_limit=8) as talk,
+            talking(scripted.base_url, silence_limit_s=0.5, websocket_again_after_s=0.5, reconnect_limit=8) as talk,
         ):
             counted = await rollout(talk, scripted)
             connections = scripted.connections - len(first)  # refused upgrades made none
