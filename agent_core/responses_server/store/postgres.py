@@ -6,36 +6,32 @@ Write-behind like the one in SQLite; what one process has put and not flushed, t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from agent_core.errors import StateError
 from agent_core.postgres import Connection, Database, DatabaseError, plain, shown
 from agent_core.responses_server.conversation.sealing import new_secret
-from agent_core.responses_server.store.port import StoredResponse, bytes_of, require_chain
-from agent_core.responses_server.store.sqlite import RETENTION_S
+from agent_core.responses_server.store.port import StoredResponse, require_chain
+from agent_core.responses_server.store.write_behind import RETENTION_S, WriteBehind, stored
 from agent_core.responses_server.tables import MIGRATIONS, SCHEMA
 
 T = TypeVar("T")
 
 THREADS = 4
-_items = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
 
 
-class PostgresStore:
+class PostgresStore(WriteBehind):
     """`now_s`: Unix seconds, for the retention, which runs when it opens."""
 
     def __init__(self, url: str, now_s: int) -> None:
+        super().__init__()
         self._url, self._now_s, self._place = url, now_s, shown(url)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="store")
         self._opened: Database | None = None
-        self._pending: dict[str, StoredResponse] = {}
-        """Not durable yet."""
-        self._unwritten: dict[str, StoredResponse] = {}
-        """Those of them that no `flush` has taken up."""
 
     async def open(self) -> None:
         """Raises `AuthError`, `ServiceUnreachable`, `StateError`."""
@@ -47,52 +43,18 @@ class PostgresStore:
             raise StateError("the response store is not open", code="state_store")
         return self._opened
 
-    @property
-    def unwritten(self) -> int:
-        """Responses that are not durable yet."""
-        return len(self._pending)
+    async def _find(self, response_id: str) -> StoredResponse | None:
+        return await self._ask(lambda db: _select(db, response_id))
 
-    def put(self, record: StoredResponse) -> None:
-        self._pending[record.id] = self._unwritten[record.id] = record
+    async def _find_chain(self, response_id: str, newer: int) -> list[StoredResponse]:
+        return await self._ask(lambda db: _select_chain(db, response_id, newer))
 
-    async def get(self, response_id: str) -> StoredResponse | None:
-        pending = self._pending.get(response_id)
-        return pending or await self._ask(lambda db: _select(db, response_id))
-
-    async def chain(self, response_id: str) -> list[StoredResponse] | None:
-        newest: list[StoredResponse] = []
-        wanted: str | None = response_id
-        size = 0
-        while wanted is not None and (pending := self._pending.get(wanted)) is not None:
-            newest.append(pending)
-            size += bytes_of(pending)
-            require_chain(size)
-            wanted = pending.parent
-        older: list[StoredResponse] = []
-        if wanted is not None:
-            first = wanted
-            older = await self._ask(lambda db: _select_chain(db, first, size))
-            if not older or older[0].parent is not None:
-                return None
-        return [*older, *reversed(newest)]
-
-    async def delete(self, response_id: str) -> bool:
-        pending = self._pending.pop(response_id, None) is not None
-        self._unwritten.pop(response_id, None)
+    async def _remove(self, response_id: str) -> bool:
         sql = "DELETE FROM response WHERE id = %s"
-        return await self._ask(lambda db: db.execute(sql, (plain(response_id),)).rowcount > 0) or pending
+        return await self._ask(lambda db: db.execute(sql, (plain(response_id),)).rowcount > 0)
 
-    async def flush(self) -> None:
-        if not self._pending:
-            return
-        records, self._unwritten = list(self._unwritten.values()), {}
-        try:
-            if records:
-                await self._ask(lambda db: _insert(db, records))
-        finally:
-            for record in records:
-                if self._pending.get(record.id) is record:
-                    del self._pending[record.id]
+    async def _write(self, records: Sequence[StoredResponse]) -> None:
+        await self._ask(lambda db: _insert(db, records))
 
     async def secret(self) -> bytes:
         return await self._ask(_secret)
@@ -140,10 +102,10 @@ class PostgresStore:
 
 def _select(db: Connection, response_id: str) -> StoredResponse | None:
     row = db.execute(
-        "SELECT id, parent, created_at, input, output, owner, response FROM response WHERE id = %s",
+        "SELECT id, parent, created_at, input, output, response, owner FROM response WHERE id = %s",
         (plain(response_id),),
     ).fetchone()
-    return None if row is None else _record(row)
+    return None if row is None else stored(*row)
 
 
 _ANCESTORS = """
@@ -158,7 +120,7 @@ _SIZE = f"""{_ANCESTORS}
 SELECT coalesce(sum(length(input) + length(output)), 0) FROM chain JOIN response ON response.id = chain.id
 """
 _CHAIN = f"""{_ANCESTORS}
-SELECT response.id, parent, created_at, input, output, owner, ''::bytea
+SELECT response.id, parent, created_at, input, output, ''::bytea, owner
 FROM chain JOIN response ON response.id = chain.id ORDER BY depth DESC
 """
 
@@ -167,23 +129,10 @@ def _select_chain(db: Connection, response_id: str, newer: int) -> list[StoredRe
     """Oldest first, without their `response`, from the first ancestor on that is there. `newer`: bytes of the rest."""
     row = db.execute(_SIZE, (plain(response_id),)).fetchone()
     require_chain(newer + (int(row[0]) if row is not None else 0))
-    return [_record(each) for each in db.execute(_CHAIN, (plain(response_id),))]
+    return [stored(*each) for each in db.execute(_CHAIN, (plain(response_id),))]
 
 
-def _record(row: tuple[Any, ...]) -> StoredResponse:
-    name, parent, created_at, given, output, owner, response = row
-    return StoredResponse(
-        id=name,
-        parent=parent,
-        created_at=created_at,
-        input=_items.decode(given),
-        output=_items.decode(output),
-        response=bytes(response),
-        owner=owner,
-    )
-
-
-def _insert(db: Connection, records: list[StoredResponse]) -> None:
+def _insert(db: Connection, records: Sequence[StoredResponse]) -> None:
     with db.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO response (id, parent, created_at, owner, input, output, response)"

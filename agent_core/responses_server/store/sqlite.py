@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -14,13 +14,11 @@ import msgspec
 
 from agent_core.errors import StateError
 from agent_core.responses_server.conversation.sealing import new_secret
-from agent_core.responses_server.store.port import StoredResponse, bytes_of, require_chain
+from agent_core.responses_server.store.port import StoredResponse, require_chain
+from agent_core.responses_server.store.write_behind import RETENTION_S, WriteBehind, stored
 from agent_core.salvage import lenient_text, mend
 
 T = TypeVar("T")
-
-RETENTION_S = 30 * 24 * 3600
-"""Responses older than this are deleted when the store opens (the vendor's own retention)."""
 
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
@@ -38,20 +36,15 @@ CREATE INDEX IF NOT EXISTS responses_created ON responses (created_at);
 CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL);
 """
 
-_items = msgspec.json.Decoder(tuple[msgspec.Raw, ...])
 
-
-class SqliteStore:
+class SqliteStore(WriteBehind):
     """Other processes may use the same file. `now_s`: Unix seconds, for the retention."""
 
     def __init__(self, path: Path, now_s: int) -> None:
+        super().__init__()
         self._path, self._now_s = path, now_s
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="store")
         self._opened: sqlite3.Connection | None = None
-        self._pending: dict[str, StoredResponse] = {}
-        """Not durable yet."""
-        self._unwritten: dict[str, StoredResponse] = {}
-        """Those of them that no `flush` has taken up."""
 
     async def open(self) -> None:
         try:
@@ -65,47 +58,17 @@ class SqliteStore:
             raise StateError("the response store is not open", code="state_store")
         return self._opened
 
-    def put(self, record: StoredResponse) -> None:
-        self._pending[record.id] = self._unwritten[record.id] = record
+    async def _find(self, response_id: str) -> StoredResponse | None:
+        return await self._run(lambda: _select(self._database, response_id))
 
-    async def get(self, response_id: str) -> StoredResponse | None:
-        pending = self._pending.get(response_id)
-        return pending or await self._run(lambda: _select(self._database, response_id))
+    async def _find_chain(self, response_id: str, newer: int) -> list[StoredResponse]:
+        return await self._run(lambda: _select_chain(self._database, response_id, newer))
 
-    async def chain(self, response_id: str) -> list[StoredResponse] | None:
-        """One query for all that is in the file, however long the chain is."""
-        newest: list[StoredResponse] = []
-        wanted: str | None = response_id
-        size = 0
-        while wanted is not None and (pending := self._pending.get(wanted)) is not None:
-            newest.append(pending)
-            size += bytes_of(pending)
-            require_chain(size)
-            wanted = pending.parent
-        older: list[StoredResponse] = []
-        if wanted is not None:
-            first = wanted
-            older = await self._run(lambda: _select_chain(self._database, first, size))
-            if not older or older[0].parent is not None:
-                return None
-        return [*older, *reversed(newest)]
+    async def _remove(self, response_id: str) -> bool:
+        return await self._run(lambda: _delete(self._database, response_id))
 
-    async def delete(self, response_id: str) -> bool:
-        pending = self._pending.pop(response_id, None) is not None
-        self._unwritten.pop(response_id, None)
-        return await self._run(lambda: _delete(self._database, response_id)) or pending
-
-    async def flush(self) -> None:
-        if not self._pending:
-            return
-        # With nothing left to take up, the empty batch still waits its turn behind what others took.
-        records, self._unwritten = list(self._unwritten.values()), {}
-        try:
-            await self._run(lambda: _insert(self._database, records))
-        finally:
-            for record in records:
-                if self._pending.get(record.id) is record:
-                    del self._pending[record.id]
+    async def _write(self, records: Sequence[StoredResponse]) -> None:
+        await self._run(lambda: _insert(self._database, records))
 
     async def secret(self) -> bytes:
         return await self._run(lambda: _secret(self._database))
@@ -151,20 +114,9 @@ def _prepare(path: Path) -> None:
 
 
 def _select(database: sqlite3.Connection, response_id: str) -> StoredResponse | None:
-    query = "SELECT parent, created_at, input, output, response, owner FROM responses WHERE id = ?"
+    query = "SELECT id, parent, created_at, input, output, response, owner FROM responses WHERE id = ?"
     row = database.execute(query, (response_id,)).fetchone()
-    if row is None:
-        return None
-    parent, created_at, given, output, response, owner = row
-    return StoredResponse(
-        id=response_id,
-        parent=parent,
-        created_at=created_at,
-        input=_items.decode(given),
-        output=_items.decode(output),
-        response=response,
-        owner=owner,
-    )
+    return None if row is None else stored(*row)
 
 
 _ANCESTORS = """
@@ -179,8 +131,8 @@ _SIZE = f"""{_ANCESTORS}
 SELECT coalesce(sum(length(input) + length(output)), 0) FROM chain JOIN responses ON responses.id = chain.id
 """
 _CHAIN = f"""{_ANCESTORS}
-SELECT responses.id, parent, created_at, input, output, owner FROM chain JOIN responses ON responses.id = chain.id
-ORDER BY depth DESC
+SELECT responses.id, parent, created_at, input, output, X'', owner
+FROM chain JOIN responses ON responses.id = chain.id ORDER BY depth DESC
 """
 
 
@@ -190,21 +142,10 @@ def _select_chain(database: sqlite3.Connection, response_id: str, newer: int) ->
     Lengths are asked first: SQLite has them without reading the values.
     """
     require_chain(newer + database.execute(_SIZE, (response_id,)).fetchone()[0])
-    return [
-        StoredResponse(
-            id=name,
-            parent=parent,
-            created_at=created_at,
-            input=_items.decode(given),
-            output=_items.decode(output),
-            response=b"",
-            owner=owner,
-        )
-        for name, parent, created_at, given, output, owner in database.execute(_CHAIN, (response_id,))
-    ]
+    return [stored(*row) for row in database.execute(_CHAIN, (response_id,))]
 
 
-def _insert(database: sqlite3.Connection, records: list[StoredResponse]) -> None:
+def _insert(database: sqlite3.Connection, records: Sequence[StoredResponse]) -> None:
     rows = [
         (
             record.id,

@@ -15,7 +15,8 @@ import pytest
 from agent_core.errors import StateError
 from agent_core.responses_server.store.port import MemoryStore, ResponseStore, StoredResponse, read_chain
 from agent_core.responses_server.store.postgres import PostgresStore
-from agent_core.responses_server.store.sqlite import RETENTION_S, SqliteStore
+from agent_core.responses_server.store.sqlite import SqliteStore
+from agent_core.responses_server.store.write_behind import RETENTION_S
 
 NOW_S = 1_800_000_000
 
