@@ -27,6 +27,7 @@ from dashboard.hub.store.records import (
     TurnRecord,
     day_of,
 )
+from dashboard.hub.store.rows import finding_of, turn_of
 from dashboard.hub.store.sqlite_days_schema import CREATE, FINDING_COLUMNS, TURN_COLUMNS
 from dashboard.hub.store.sqlite_files import BUSY_S, mended, open_readable, open_writable, store_errors, transaction
 
@@ -204,18 +205,18 @@ class DayFiles:
         mine, arguments = ("", (turn,)) if team is None else (" AND team = ?", (turn, team))
         for day in reversed(self.days()):
             for row in self._rows(day, f"SELECT {TURN_COLUMNS} FROM turn WHERE turn = ?{mine} LIMIT 1", *arguments):
-                return _turn(row)
+                return turn_of(row)
         return None
 
     def turns(self, query: TurnQuery) -> list[TurnRecord]:
         where, arguments = _where(query, "started_us", ("agent", "project", "model", "status", "session"))
         sql = f"SELECT {TURN_COLUMNS} FROM turn WHERE {where} ORDER BY started_us DESC LIMIT ?"
-        return [_turn(row) for row in self._newest(query, sql, arguments)]
+        return [turn_of(row) for row in self._newest(query, sql, arguments)]
 
     def findings(self, query: FindingQuery) -> list[FindingRecord]:
         where, arguments = _where(query, "at_us", ("severity", "code", "agent", "turn"))
         sql = f"SELECT {FINDING_COLUMNS} FROM finding WHERE {where} ORDER BY at_us DESC LIMIT ?"
-        return [_finding(row) for row in self._newest(query, sql, arguments)]
+        return [finding_of(row) for row in self._newest(query, sql, arguments)]
 
     def disk_bytes(self) -> int:
         total = 0
@@ -323,17 +324,3 @@ def _where(query: TurnQuery | FindingQuery, at: str, fields: Sequence[str]) -> t
             parts.append(f"{field} = ?")
             found.append(value)
     return " AND ".join(parts), tuple(found)
-
-
-def _turn(row: tuple[Any, ...]) -> TurnRecord:
-    return TurnRecord(
-        team=row[0], turn=row[1], session=row[2], source=row[3], agent=row[4], project=row[5], model=row[6],
-        status=row[7], reuse=row[8], started_us=row[9], ended_us=row[10], body=row[11],
-    )  # fmt: skip
-
-
-def _finding(row: tuple[Any, ...]) -> FindingRecord:
-    return FindingRecord(
-        team=row[0], source=row[1], seq=row[2], at_us=row[3], severity=row[4], code=row[5], agent=row[6], turn=row[7],
-        body=row[8],
-    )  # fmt: skip

@@ -8,15 +8,12 @@ then, once.
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import sqlite3
 import threading
-import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import msgspec
 
@@ -36,6 +33,8 @@ from dashboard.hub.store.records import (
     TurnQuery,
     TurnRecord,
 )
+from dashboard.hub.store.retention import within
+from dashboard.hub.store.rows import DIMS, SOURCE, Damage, decoded
 from dashboard.hub.store.sqlite_days import DayFiles
 from dashboard.hub.store.sqlite_files import (
     BUSY_S,
@@ -50,8 +49,6 @@ from dashboard.hub.store.sqlite_files import (
 
 MAX_CACHED = 4_000
 """Roll-up cells kept in memory, so that adding to the present ones reads nothing."""
-MAX_PLACED, MAX_DAMAGED = 50, 1_000
-"""Damaged events that are looked for in the day files: at once, which reads whole files, and in all."""
 DELETE_ROWS = 5_000
 """Rows of one delete, so that no transaction is long."""
 _CREATE = (
@@ -69,18 +66,6 @@ _CREATE = (
 OWNERS_SINCE = 2
 """Schema that has `owner`; before it, what turns say is what is known."""
 _encode = msgspec.json.encode
-_dims = msgspec.json.Decoder(Dims)
-_source = msgspec.json.Decoder(SourceRecord)
-log = logging.getLogger(__name__)
-T = TypeVar("T")
-
-
-def _decoded(decode: Callable[[Any], T], body: Any) -> T | None:
-    """None for bytes that are damaged."""
-    try:
-        return decode(body)
-    except (msgspec.MsgspecError, ValueError, TypeError):
-        return None
 
 
 class SqliteStore:
@@ -94,11 +79,9 @@ class SqliteStore:
         self._path = folder / "rollups.db"
         self._days = DayFiles(folder, busy_s=busy_s)
         self._one_writer = threading.Lock()
-        self.notices: list[str] = []
+        self._damage = Damage(str(self._path))
+        self.notices = self._damage.notices
         """What a person is to know of damage that was found."""
-        self._told: set[str] = set()
-        self._damaged: set[bytes] = set()
-        """Event bodies that were told of."""
         self._cached: OrderedDict[CellKey, Cell] = OrderedDict()
         with store_errors(self._path):
             self._lock_fd: int | None = lock_folder(folder)
@@ -140,17 +123,7 @@ class SqliteStore:
         seen_before_us: int,
         budget_s: float,
     ) -> Expired:
-        done = Expired()
-        deadline = time.monotonic() + budget_s
-        for step in self._expiry(raw_before, cells_before, samples_before_us, seen_before_us):
-            done = Expired(
-                files=done.files + step.files,
-                bytes_freed=done.bytes_freed + step.bytes_freed,
-                rows=done.rows + step.rows,
-            )
-            if (step.files or step.rows) and time.monotonic() > deadline:
-                return msgspec.structs.replace(done, backlog=True)
-        return done
+        return within(budget_s, self._expiry(raw_before, cells_before, samples_before_us, seen_before_us))
 
     def _expiry(
         self, raw_before: str, cells_before: Mapping[Level, int], samples_before_us: int, seen_before_us: int
@@ -195,8 +168,8 @@ class SqliteStore:
     def sources(self) -> list[SourceRecord]:
         with self._reader() as db:
             bodies = [body for (body,) in db.execute("SELECT body FROM source")]
-        found = [_decoded(_source.decode, body) for body in bodies]
-        self._tell_unreadable("sources", found)
+        found = [decoded(SOURCE.decode, body) for body in bodies]
+        self._damage.left_out("sources", found)
         return [source for source in found if source is not None]
 
     def some_sources(self, names: Sequence[str]) -> list[SourceRecord]:
@@ -211,8 +184,8 @@ class SqliteStore:
                 " ORDER BY bucket",
                 (level, since_s, until_s, *arguments),
             )
-            found = [(bucket, _decoded(_dims.decode, dims), _decoded(decode_cell, body)) for bucket, dims, body in rows]
-        self._tell_unreadable("roll-up rows", [None if dims is None else cell for _, dims, cell in found])
+            found = [(bucket, decoded(DIMS.decode, dims), decoded(decode_cell, body)) for bucket, dims, body in rows]
+        self._damage.left_out("roll-up rows", [None if dims is None else cell for _, dims, cell in found])
         return [(bucket, dims, cell) for bucket, dims, cell in found if dims is not None and cell is not None]
 
     def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
@@ -246,14 +219,7 @@ class SqliteStore:
         return self._days.events_between(since_us, until_us, team)
 
     def tell_damaged(self, bodies: Sequence[bytes]) -> None:
-        new = [body for body in bodies if body not in self._damaged][:MAX_PLACED]
-        if len(self._damaged) > MAX_DAMAGED:
-            return
-        self._damaged.update(new)
-        for path in self._days.holding(new):
-            if path not in self._told:
-                self._told.add(path)
-                self._notice(f"{path}: events of this day are damaged and left out; what was counted stays counted")
+        self._damage.events(bodies, self._days.holding)
 
     def turn(self, turn: str, team: str | None) -> TurnRecord | None:
         return self._days.turn(turn, team)
@@ -312,18 +278,7 @@ class SqliteStore:
             "SELECT body FROM cell WHERE level = ? AND bucket = ? AND team = ? AND dims = ?",
             (key.level, key.bucket, key.team, _encode(key.dims).decode()),
         ).fetchone()
-        return Cell() if row is None else _decoded(decode_cell, row[0]) or Cell()
-
-    def _tell_unreadable(self, what: str, found: Sequence[object]) -> None:
-        """Rows whose bytes were changed: they are left out, and said so once for each kind."""
-        lost = sum(one is None for one in found)
-        if lost and what not in self._told:
-            self._told.add(what)
-            self._notice(f"{self._path}: {lost} {what} are damaged and left out")
-
-    def _notice(self, text: str) -> None:
-        self.notices.append(text)
-        log.warning("%s", text)
+        return Cell() if row is None else decoded(decode_cell, row[0]) or Cell()
 
     def _delete(self, sql: str, *arguments: int | str) -> int:
         with self._one_writer, store_errors(self._path), transaction(self._db):

@@ -20,6 +20,7 @@ from dashboard.hub.store.records import (
     TurnRecord,
     day_of,
 )
+from dashboard.hub.store.rows import finding_of, turn_of
 
 PAGE = 1_000
 TURN_COLUMNS = "team, turn, session, source, agent, project, model, status, reuse, started_us, ended_us, body"
@@ -129,19 +130,19 @@ def turn(db: Connection, name: str, team: str | None) -> TurnRecord | None:
     row = db.execute(
         f"SELECT {TURN_COLUMNS} FROM turn WHERE turn = %s{mine} ORDER BY day DESC LIMIT 1", (plain(name), *arguments)
     ).fetchone()
-    return None if row is None else _turn(row)
+    return None if row is None else turn_of(row)
 
 
 def turns(db: Connection, query: TurnQuery) -> list[TurnRecord]:
     where, arguments = _where(query, "started_us", ("agent", "project", "model", "status", "session"))
     sql = f"SELECT {TURN_COLUMNS} FROM turn WHERE {where} ORDER BY started_us DESC LIMIT %s"
-    return [_turn(row) for row in _newest(db, query, sql, arguments)]
+    return [turn_of(row) for row in _newest(db, query, sql, arguments)]
 
 
 def findings(db: Connection, query: FindingQuery) -> list[FindingRecord]:
     where, arguments = _where(query, "at_us", ("severity", "code", "agent", "turn"))
     sql = f"SELECT {FINDING_COLUMNS} FROM finding WHERE {where} ORDER BY at_us DESC LIMIT %s"
-    return [_finding(row) for row in _newest(db, query, sql, arguments)]
+    return [finding_of(row) for row in _newest(db, query, sql, arguments)]
 
 
 def days_between(names: Sequence[str], since_us: int, until_us: int) -> list[str]:
@@ -175,17 +176,3 @@ def _where(query: TurnQuery | FindingQuery, at: str, fields: Sequence[str]) -> t
 
 def _of_team(team: str | None) -> tuple[str, tuple[str, ...]]:
     return ("", ()) if team is None else (" AND team = %s", (plain(team),))
-
-
-def _turn(row: tuple[Any, ...]) -> TurnRecord:
-    return TurnRecord(
-        team=row[0], turn=row[1], session=row[2], source=row[3], agent=row[4], project=row[5], model=row[6],
-        status=row[7], reuse=row[8], started_us=row[9], ended_us=row[10], body=row[11],
-    )  # fmt: skip
-
-
-def _finding(row: tuple[Any, ...]) -> FindingRecord:
-    return FindingRecord(
-        team=row[0], source=row[1], seq=row[2], at_us=row[3], severity=row[4], code=row[5], agent=row[6], turn=row[7],
-        body=row[8],
-    )  # fmt: skip

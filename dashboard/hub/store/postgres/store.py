@@ -10,12 +10,10 @@ the same stamp when it comes again.
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -40,19 +38,15 @@ from dashboard.hub.store.records import (
     TurnQuery,
     TurnRecord,
 )
+from dashboard.hub.store.retention import within
+from dashboard.hub.store.rows import DIMS, SOURCE, Damage, decoded
 
 WRITING, RETENTION = 0x4C4C_1001, 0x4C4C_1002
 """Advisory locks: the turn to write, and that one hub at a time deletes what is too old."""
 CHANNEL = "loopline_hub"
 DELETE_ROWS = 5_000
 """Rows of one delete, so that no transaction is long."""
-MAX_PLACED, MAX_DAMAGED = 50, 1_000
-"""As in the other store: damaged events that are looked for at once, and in all."""
 _encode = msgspec.json.encode
-_dims = msgspec.json.Decoder(Dims)
-_source = msgspec.json.Decoder(SourceRecord)
-log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 @contextlib.contextmanager
@@ -80,9 +74,8 @@ class PostgresStore:
         self._one_writer = threading.Lock()
         self._days: set[str] = set()
         """Days that are known to have partitions."""
-        self.notices: list[str] = []
-        self._told: set[str] = set()
-        self._damaged: set[bytes] = set()
+        self._damage = Damage(self._db.place)
+        self.notices = self._damage.notices
 
     # Writing
 
@@ -194,7 +187,7 @@ class PostgresStore:
             tuple(map(list, zip(*touched, strict=True))),
         )
         for level, bucket, team, dims, body in there:
-            before = _decoded(decode_cell, body)
+            before = decoded(decode_cell, body)
             if before is not None:
                 touched[level, bucket, team, dims].merge(before)
         columns = [*map(list, zip(*touched, strict=True)), [encode_cell(cell) for cell in touched.values()]]
@@ -237,17 +230,7 @@ class PostgresStore:
         seen_before_us: int,
         budget_s: float,
     ) -> Expired:
-        done = Expired()
-        deadline = time.monotonic() + budget_s
-        for step in self._expiry(raw_before, cells_before, samples_before_us, seen_before_us):
-            done = Expired(
-                files=done.files + step.files,
-                bytes_freed=done.bytes_freed + step.bytes_freed,
-                rows=done.rows + step.rows,
-            )
-            if (step.files or step.rows) and time.monotonic() > deadline:
-                return msgspec.structs.replace(done, backlog=True)
-        return done
+        return within(budget_s, self._expiry(raw_before, cells_before, samples_before_us, seen_before_us))
 
     def _expiry(
         self, raw_before: str, cells_before: Mapping[Level, int], samples_before_us: int, seen_before_us: int
@@ -330,14 +313,14 @@ class PostgresStore:
     def sources(self) -> list[SourceRecord]:
         with self._asking() as db:
             bodies = [body for (body,) in db.execute("SELECT body FROM source")]
-        found = [_decoded(_source.decode, body) for body in bodies]
-        self._tell_unreadable("sources", found)
+        found = [decoded(SOURCE.decode, body) for body in bodies]
+        self._damage.left_out("sources", found)
         return [source for source in found if source is not None]
 
     def some_sources(self, names: Sequence[str]) -> list[SourceRecord]:
         with self._asking() as db:
             rows = db.execute("SELECT body FROM source WHERE source = ANY(%s)", (plains(names),)).fetchall()
-        found = [_decoded(_source.decode, body) for (body,) in rows]
+        found = [decoded(SOURCE.decode, body) for (body,) in rows]
         return [source for source in found if source is not None]
 
     def cells(self, level: Level, since_s: int, until_s: int, team: str | None) -> list[tuple[int, Dims, Cell]]:
@@ -348,8 +331,8 @@ class PostgresStore:
                 " ORDER BY bucket",
                 (level, since_s, until_s, *arguments),
             ).fetchall()
-        found = [(bucket, _decoded(_dims.decode, dims), _decoded(decode_cell, body)) for bucket, dims, body in rows]
-        self._tell_unreadable("roll-up rows", [None if dims is None else cell for _, dims, cell in found])
+        found = [(bucket, decoded(DIMS.decode, dims), decoded(decode_cell, body)) for bucket, dims, body in rows]
+        self._damage.left_out("roll-up rows", [None if dims is None else cell for _, dims, cell in found])
         return [(bucket, dims, cell) for bucket, dims, cell in found if dims is not None and cell is not None]
 
     def owners(self, team: str, names: Sequence[str]) -> dict[str, str]:
@@ -394,16 +377,11 @@ class PostgresStore:
                 yield from bodies
 
     def tell_damaged(self, bodies: Sequence[bytes]) -> None:
-        new = [body for body in bodies if body not in self._damaged][:MAX_PLACED]
-        if len(self._damaged) > MAX_DAMAGED:
-            return
-        self._damaged.update(new)
-        with self._asking() as db:
-            held = asking.holding(db, new)
-        for day in held:
-            if day not in self._told:
-                self._told.add(day)
-                self._notice(f"{day}: events of this day are damaged and left out; what was counted stays counted")
+        def holding(new: Sequence[bytes]) -> Sequence[str]:
+            with self._asking() as db:
+                return asking.holding(db, new)
+
+        self._damage.events(bodies, holding)
 
     def turn(self, turn: str, team: str | None) -> TurnRecord | None:
         with self._asking() as db:
@@ -435,21 +413,3 @@ class PostgresStore:
     def _asking(self) -> Iterator[Connection]:
         with store_errors(), self._db.asking() as db:
             yield db
-
-    def _tell_unreadable(self, what: str, found: Sequence[object]) -> None:
-        lost = sum(one is None for one in found)
-        if lost and what not in self._told:
-            self._told.add(what)
-            self._notice(f"{self._db.place}: {lost} {what} are damaged and left out")
-
-    def _notice(self, text: str) -> None:
-        self.notices.append(text)
-        log.warning("%s", text)
-
-
-def _decoded(decode: Callable[[Any], T], body: Any) -> T | None:
-    """None for bytes that are damaged."""
-    try:
-        return decode(body)
-    except (msgspec.MsgspecError, ValueError, TypeError):
-        return None

@@ -205,3 +205,20 @@ async def test_a_flush_writes_what_none_before_it_took_and_waits_for_the_rest(tm
         assert await store.get("late") is None
     finally:
         await store.close()
+
+
+async def test_a_flush_that_has_nothing_left_to_take_waits_for_those_that_took(durable: Opener) -> None:
+    store, other = durable(NOW_S), durable(NOW_S)
+    await store.open()
+    await other.open()
+    try:
+        for number in range(200):
+            store.put(record(f"resp_{number}"))
+        first = asyncio.create_task(store.flush())
+        await asyncio.sleep(0)  # it has taken all of them
+        await store.flush()
+        assert plain(await other.get("resp_199")) == plain(record("resp_199"))
+        await first
+    finally:
+        await other.close()
+        await store.close()
