@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
-from rich.table import Table
 
 from agent_core.agent import finding
 from agent_core.agent.archive import Entry
-from agent_core.cli.console import make_console
+from agent_core.cli.console import make_console, make_table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock
 from agent_core.errors import StateError
@@ -44,7 +43,7 @@ def list_agents(*, json: bool) -> None:
     if not found:
         console.print("Nothing runs in the background. Leave a conversation while a turn runs, with `b`.")
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for name in ("session", "since", "state", "process", "title"):
         table.add_column(name, no_wrap=True)
     for agent in found:

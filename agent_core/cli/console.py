@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from agent_core.telemetry.display import clean
 from agent_core.telemetry.screen import CleanStream
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 MIN_WIDTH = 120
 """Columns of a table where output is no terminal."""
@@ -42,6 +45,13 @@ def make_console() -> CleanConsole:
     """Standard output; where it is no terminal, lines may be as long as the table needs."""
     console = CleanConsole()
     return console if console.is_terminal else CleanConsole(width=max(console.width, MIN_WIDTH))
+
+
+def make_table() -> Table:
+    """Of columns without lines between them, as every list of ours is printed."""
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
 def _below(stream: IO[str]) -> IO[str]:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from agent_core.cli.console import CleanConsole, make_console
+from agent_core.cli.console import CleanConsole, make_console, make_table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.cli.run import Report, RunOptions, perform, show
 from agent_core.cli.terminal import Terminal
@@ -116,7 +116,7 @@ def _figures(leg: Leg) -> dict[str, float | int | None]:
 
 def comparison(legs: tuple[Leg, ...]) -> Table:
     """Both runs side by side; overhead and time to first token are medians per call."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for name in ("same task over", "calls", "connections", "up", "overhead/call", "ttft", "whole run"):
         table.add_column(name, justify="left" if name == "same task over" else "right", no_wrap=True)
     for leg in legs:

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from agent_core.cli.console import make_console
+from agent_core.cli.console import make_console, make_table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.config.load import keep_setting, load
 from agent_core.config.settings import SETTINGS
@@ -29,7 +27,7 @@ def show_config(workspace: Path, *, json: bool) -> None:
                          "env": setting.row.env, "doc": setting.row.doc})  # fmt: skip
         return
     console = make_console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for name in ("key", "value", "from", "meaning"):
         table.add_column(name, overflow="fold")
     for setting, value, origin in rows:

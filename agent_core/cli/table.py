@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from agent_core.cli.console import make_table
 from agent_core.telemetry.display import (
     REUSE_WORDS,
     SUSPECT,
@@ -45,7 +46,7 @@ def call_table(rows: Sequence[CallRow], width: int) -> Table:
     """One line per call, numbers right-aligned, unknown as a dash; a terminal of few columns gets fewer of ours."""
     thinks = any(row.reasoning_tokens for row in rows)
     shown = [index for index, (name, _, least) in enumerate(_COLUMNS) if width >= least and (thinks or name != THINK)]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for index in shown:
         name, style, _ = _COLUMNS[index]
         table.add_column(name, justify="left" if name == "chain" else "right", style=style, no_wrap=True)

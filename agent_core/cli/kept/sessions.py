@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import msgspec
-from rich.table import Table
 
 from agent_core.agent.archive import Archive, Entry
 from agent_core.agent.calls import calls_of, text_of
-from agent_core.cli.console import make_console
+from agent_core.cli.console import make_console, make_table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock, rfc3339
 from agent_core.config.paths import state_dir
@@ -26,7 +25,7 @@ def list_sessions(*, json: bool) -> None:
     if not entries:
         console.print('No sessions yet. Start one: loopline run "make the failing tests pass"')
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for name in ("session", "created", "model", "turns", "last turn", "title"):
         table.add_column(name, justify="right" if name == "turns" else "left", no_wrap=True)
     for entry in entries:

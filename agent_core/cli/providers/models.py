@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from rich.table import Table
-
-from agent_core.cli.console import make_console
+from agent_core.cli.console import make_console, make_table
 from agent_core.cli.jsonl import JsonLines
 from agent_core.clock import SystemClock
 from agent_core.config.load import load
@@ -50,7 +48,7 @@ def show_models(provider: str | None, base_url: str | None, *, json: bool) -> No
                 }
             )
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table = make_table()
     for name in COLUMNS:
         table.add_column(name, justify="right" if name == "context" else "left", overflow="fold")
     for entry, can in rows:
